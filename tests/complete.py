@@ -8,7 +8,7 @@ each thing that is missing, and then ends with status 1:
   models       where work.c has a table models[], every rung has a row in it
   options      the table in apps/APP/README.md names the options of apps/APP/app.c, and no other
   example      each RUNG(..) of CONTRIBUTING.md is a line of a ladder.def
-  tarball      `make distdir` takes every file that git tracks
+  tarball      `make distdir` takes every file that git tracks, and nothing that a build leaves
   environment  what a user exported, such as OMP_PROC_BIND, does not reach a test
 
 Each of the first four first has to find a fault in a copy of these files with one changed.
@@ -27,6 +27,7 @@ from typing import Iterable, Iterator, List, NamedTuple, Set
 from structure import apps_of, rungs_of
 
 IN_GIT_ALONE = {".gitignore"}
+GENERATED = re.compile(r"Makefile\.in|aclocal\.m4|config\.h\.in|configure|build-aux/")  # by bootstrap, for a release
 EXPORTED = {"OMP_PROC_BIND": "close", "OMP_PLACES": "cores", "KMP_AFFINITY": "compact", "GOMP_CPU_AFFINITY": "0",
             "KOKKOS_NUM_THREADS": "1", "ROOFTOP_INPUTS": "/none", "OMPI_MCA_rmaps_base_mapping_policy": "core",
             "PRTE_MCA_rmaps_default_mapping_policy": "core", "OMPI_COMM_WORLD_RANK": "0", "SLURM_JOB_ID": "1"}
@@ -92,16 +93,24 @@ def of_make(build: Path, recipe: str) -> List[str]:
     return made.stdout.splitlines()
 
 
+def files_of_git(root: Path, *which: str) -> Set[str]:
+    listed = subprocess.run(["git", "-C", str(root), "ls-files", "-z", *which], text=True, stdout=subprocess.PIPE, check=True)
+    return {name for name in listed.stdout.split("\0") if name and (root / name).exists()}
+
+
 def check_tarball(root: Path, build: Path) -> List[str]:
-    git = subprocess.run(["git", "-C", str(root), "ls-files", "-z"], text=True, capture_output=True) \
-        if (root / ".git").exists() and shutil.which("git") else None
-    if not git or git.returncode:
-        print("not checked: what the tarball lacks:", git.stderr.strip() if git else "this is no git clone, or there is no git")
+    try:
+        if not (root / ".git").exists():  # a release may lie within another clone, as in distcheck
+            raise FileNotFoundError
+        tracked, ignored = files_of_git(root), files_of_git(root, "-o", "-i", "--exclude-standard")
+    except (OSError, subprocess.CalledProcessError):
+        print("not checked: the files of the tarball (this is no git clone, or there is no git)")
         return []
-    tracked = {name for name in git.stdout.split("\0") if name and (root / name).exists()}
     taken = {os.path.relpath(build / file, root) for file in of_make(build, ":$(info $(DISTFILES))")[-1].split()}
     return [f"{name}: git tracks it, and `make dist` leaves it out: name it in EXTRA_DIST"
-            for name in sorted(tracked - taken - IN_GIT_ALONE)]
+            for name in sorted(tracked - taken - IN_GIT_ALONE)] + \
+        [f"{name}: git ignores it, and `make dist` takes it: a wildcard in EXTRA_DIST is too wide"
+         for name in sorted(taken & ignored) if not GENERATED.match(name)]
 
 
 def check_environment(build: Path) -> List[str]:
