@@ -29,7 +29,7 @@ enum {
 };
 
 /* Streams of random data in addition to the verifier's: --seed plus one of these. */
-enum { GFNN_SEED_INPUT = 77, GFNN_SEED_SCALE = 99 };
+enum { GFNN_SEED_INPUT = 77, GFNN_SEED_NOISE = 99 };
 enum { GFNN_SEED_SPECTRUM = 5 }; /* alone */
 
 /* --- options --- */

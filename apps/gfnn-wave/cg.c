@@ -20,11 +20,12 @@
  *
  * The scalars are in cg.h. Where they are on a GPU, nothing of an iteration waits for the host, so an
  * iteration is recorded once and replayed (machine/replay.h). The host only has to know when to
- * stop. An iteration that is one too many changes nothing (cg.h), but takes its time. So the host
- * looks at each residual only from two iterations before the one with which the last step ended;
- * before that it runs ahead. All ranks decide by the same numbers, so they start the same
- * iterations. Where r must be replaced the solve rests, as if it had ended, until the host has done
- * that.
+ * stop. An iteration that is one too many changes nothing (cg.h), but takes its time (9 % of a step of
+ * 11), and a wait leaves the GPU idle for some 8 us. So the host stays two iterations ahead, which
+ * keeps the stream full, and waits for the last one only where the end is near by how fast the
+ * residual has fallen so far (ends_soon). All ranks decide by the same numbers, so they start the
+ * same iterations. Where r must be replaced the solve rests, as if it had ended, until the host has
+ * done that. Nothing is known of earlier solves, or may be (docs/run-rules.md).
  *
  * A network is not symmetric, so beta is Polak's and Ribiere's, z.(r - r_old) / z_old.r_old. As
  * r - r_old = -alpha q, that is -alpha z.q / z_old.r_old, and no old vector has to be kept. B works
@@ -84,11 +85,17 @@ static gfnn_told_t told(const gfnn_place_t *place, int64_t iterations)
     return place->cg->told;
 }
 
+static double residual(const gfnn_place_t *place, int64_t iterations)
+{
+    return place->cg->history[iterations];
+}
+
 const gfnn_scalars_t gfnn_scalars_host = {.make = make,
                                           .destroy = destroy,
                                           .gather = gather,
                                           .settle = settle,
                                           .told = told,
+                                          .residual = residual,
                                           .history = history};
 
 /* --- conjugate gradients --- */
@@ -228,22 +235,36 @@ static void run_iteration(gfnn_solver_t *s, const gfnn_method_t *method, bool fi
         iterate(&iteration);
 }
 
-/* Runs until the solve ends or rests; k: the iterations so far, and on return. The host looks from
- * two before the iteration that was the last at this rest of the solve before. */
-static gfnn_told_t run_on(gfnn_solver_t *s, const gfnn_method_t *method, int rest, int64_t *k)
+enum { AHEAD = 2 };
+
+/* Tells whether `residual`, after so many iterations, will be below `limit` within 2 AHEAD more, if
+ * it goes on falling as it has on average. So an iteration is started in vain only where it falls
+ * twice as fast. */
+static bool ends_soon(double residual, int64_t iterations, double limit)
 {
-    enum { LOOK_BEFORE = 2 };
+    const double fallen = log(residual), left = log(limit) - fallen;
+    const bool falls = residual > 0 && residual < 1;
+    return !rt_finite(residual) || residual <= limit ||
+           (falls && left * (double)iterations >= 2 * AHEAD * fallen);
+}
+
+/* Runs until the solve ends or rests, which it does where the residual is below `limit`; k: the
+ * iterations so far, and on return. */
+static gfnn_told_t run_on(gfnn_solver_t *s, const gfnn_method_t *method, double limit, int64_t *k)
+{
     const gfnn_scalars_t *scalars = s->vectors->scalars;
-    int64_t *expected = &s->expected[rest < GFNN_RESTS ? rest : GFNN_RESTS - 1];
-    gfnn_told_t known = {NAN, -1};
-    for (; *k <= method->most_iterations; ++*k) {
-        if (!scalars->on_device || *k >= *expected - LOOK_BEFORE)
+    const int64_t first = *k, most = method->most_iterations;
+    gfnn_told_t known = {1, 0};
+    for (; !gfnn_cg_has_ended(&known); ++*k) {
+        const int64_t before = *k - AHEAD;
+        if (!scalars->on_device || *k >= most || before >= GFNN_MOST_RESIDUALS ||
+            (before >= first &&
+             ends_soon(scalars->residual(&s->scalars, before), before, limit)))
             known = scalars->told(&s->scalars, *k);
-        if (gfnn_cg_has_ended(&known))
-            break;
-        run_iteration(s, method, *k == 0);
+        if (!gfnn_cg_has_ended(&known))
+            run_iteration(s, method, *k == 0);
     }
-    *expected = *k = known.progress / 2;
+    *k = known.progress / 2;
     return known;
 }
 
@@ -263,10 +284,11 @@ int64_t gfnn_cg(gfnn_solver_t *s)
     int64_t k = 0;
     int rests = 0;
     begin(s, &method);
-    gfnn_told_t known = run_on(s, &method, 0, &k);
+    gfnn_told_t known = run_on(s, &method, fmax(method.drop, method.tolerance), &k);
     for (; gfnn_cg_rests(&known, &method); rests++) {
+        const double limit = fmax(method.drop * known.residual, method.tolerance);
         replace(s, &method, rests == 0);
-        known = run_on(s, &method, rests + 1, &k);
+        known = run_on(s, &method, limit, &k);
     }
     arrive(s, rests == 0);
     s->residual = known.residual;

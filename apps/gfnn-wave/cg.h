@@ -69,7 +69,7 @@ typedef struct {
     double due;   /* the step along p that x has still to make: alpha, or 0 */
     double level; /* of |r| / |f|, at which the true residual replaces r */
     gfnn_told_t told;
-    double *history; /* [GFNN_MOST_RESIDUALS], where the scalars are: the residual after each
+    double *history; /* [GFNN_MOST_RESIDUALS], where the host can read it: the residual after each
                         iteration, from 0 on; NULL: not kept */
     /* CUDA: where the host reads it; the sums of several GPUs (NULL: one rank, or the host adds) */
     gfnn_told_t *host;

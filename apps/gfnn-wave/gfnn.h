@@ -22,6 +22,7 @@
 #ifndef GFNN_H
 #define GFNN_H
 
+#include "base/draw.h"
 #include "input/input.h"
 #include "machine/replay.h"
 
@@ -65,6 +66,7 @@ typedef struct {
     const gfnn_model_t *model; /* the input's */
     gfnn_step_t step;
     gfnn_state_t start;            /* at t = 0 */
+    double *noise;                 /* host, on box->fine: the base of what draws add to start.v */
     const gfnn_weights_t *weights; /* the input's; NULL unless --precond has a network */
     float *coef;                   /* [coefs][box.bare.plane] host; NULL likewise */
     rt_halo_t *halo_fine;          /* of host vectors, for the oracle */
@@ -82,7 +84,7 @@ typedef struct {
     int n;
     int64_t node[GFNN_MOST_RECEIVERS][3]; /* of the whole box */
     int64_t at[GFNN_MOST_RECEIVERS];      /* index on box->fine; -1: another rank's */
-    double *u;                            /* [config->steps][n][3] host, times the solver's scale */
+    double *u;                            /* [config->steps][n][3] host */
 } gfnn_records_t;
 bool gfnn_has_receivers(const gfnn_config_t *config);
 /* Finds the nodes that are nearest to the places of --receivers; returns how many, or 0 and why. */
@@ -95,7 +97,17 @@ void gfnn_records_destroy(gfnn_records_t *records);        /* NULL is allowed */
 
 /* --- solve.c: a rung's arrays, and its job --- */
 
-enum { GFNN_MAX_HISTORY = 1024, GFNN_LOW_SKIP = GFNN_ND, GFNN_RESTS = 4 };
+enum { GFNN_MAX_HISTORY = 1024, GFNN_LOW_SKIP = GFNN_ND };
+
+/* What a solve left, put aside on the host: q, or z, or u, v, a and du. */
+enum { GFNN_MOST_LEFT = 4 };
+typedef struct {
+    void *left[GFNN_MOST_LEFT]; /* NULL: nothing */
+    uint64_t draw;              /* of its input */
+    int64_t steps;
+    double residual; /* the largest of all steps */
+} gfnn_kept_t;
+
 typedef struct {
     gfnn_problem_t *problem;
     const rt_rung_t *rung;
@@ -109,43 +121,53 @@ typedef struct {
     bool shared;           /* GPUs write into each other's vectors: `wrap` brings all ghosts */
     const char *transport; /* of the first halo; NULL: one rank */
     const uint8_t *id;
-    /* operator ladder: f (its input), x, q. predictor ladder: s32 (its input), r32 or low, z.
-     * solve: all others. */
+    /* operator ladder: f (the base of its input), x, q. predictor ladder: s32 (likewise), r32 or
+     * low, z. solve: all others. */
     double *u, *v, *a, *x, *q, *f; /* on fine; x is du */
     struct {
         void *x, *r, *p, *q; /* of config->vectors' type; in double x and q are those above */
     } cg;
-    float *z, *r32, *s32, *t32;   /* on wide; r32 may be cg.r */
-    float *other;                 /* the second z, or what is added to z */
-    void *low;                    /* 16 bits on wide, GFNN_LOW_SKIP values into its
+    float *z, *r32, *s32, *t32; /* on wide; r32 may be cg.r */
+    float *other;               /* the second z, or what is added to z */
+    void *low;                  /* 16 bits on wide, GFNN_LOW_SKIP values into its
                                               memory: where the predictor's rows begin, 3 nodes
                                               before a row's first, is a multiple of 16 bytes */
-    double *dots;                 /* in `space`, sums that apply_dot leaves */
-    gfnn_place_t scalars;         /* of conjugate gradients */
-    bool on_stream;               /* an iteration needs no host */
-    rt_replay_t replay[2];        /* of an iteration; [1]: the first */
-    int64_t expected[GFNN_RESTS]; /* iterations of the last solve, at each rest */
-    gfnn_records_t *records;      /* of a solve; NULL: no receivers */
+    double *dots;               /* in `space`, sums that apply_dot leaves */
+    gfnn_place_t scalars;       /* of conjugate gradients */
+    bool on_stream;             /* an iteration needs no host */
+    rt_replay_t replay[2];      /* of an iteration; [1]: the first */
+    gfnn_records_t *records;    /* of a solve; NULL: no receivers */
     /* Results of the last solve. */
     int64_t steps, iterations, last_iterations;
     double residual;                   /* of the recurrence, last step: |r| / |f| */
+    double worst;                      /* the largest of all steps */
     int64_t judged_iterations;         /* of the first step, when it was judged; 0: not converged */
     int64_t history[GFNN_MAX_HISTORY]; /* iterations of each step */
-    double spectrum[2];                /* bounds of D^-1 A, for cheb */
-    double scale;                      /* of the input, new after each spoil; for a solve: of its
-                                          start, its source, and so of u, v, a and du */
-    uint64_t solves;
+    double residuals[GFNN_MAX_HISTORY]; /* of each step, at its end */
+    double spectrum[2];                 /* bounds of D^-1 A, for cheb */
+    uint64_t draw;                      /* of the input that the solver holds */
+    gfnn_kept_t kept[RT_KEEPS];
 } gfnn_solver_t;
 void *gfnn_solver_new(void *problem, const rt_rung_t *rung);
 void gfnn_solver_destroy(void *solver);
 void gfnn_solve(void *solver);
-void gfnn_spoil(void *solver);
-/* Operator and predictor ladders: writes what the last gfnn_solve was given, host doubles on
- * box->fine or box->wide (before rounding to r's precision): rt_random of 3 node + component, times
- * s->scale; 0 where a mirror holds. */
-void gfnn_input(const gfnn_solver_t *s, double *x);
+void gfnn_spoil(void *solver, uint64_t draw, rt_keep_t keep);
+/* Puts aside what the last solve left, in place of what was there; frees it. */
+void gfnn_keep(gfnn_solver_t *s, gfnn_kept_t *kept);
+void gfnn_forget(gfnn_kept_t *kept);
+/* Operator and predictor ladders: writes the input of a draw, host doubles on box->fine, or on
+ * box->wide with values of FP32 (before rounding to r's precision). Draw 0: rt_random of 3 node +
+ * component, and 0 where a mirror holds; others: rt_draw of that, with mean 0. */
+void gfnn_input(const gfnn_solver_t *s, uint64_t draw, double *x);
+/* Returns how a draw makes an input of its base; 0: the base itself. */
+static inline rt_draw_t gfnn_draw(uint64_t draw)
+{
+    return (rt_draw_t){draw, draw == 0, draw != 0};
+}
 /* Time steps until config->steps or until one does not converge. */
 void gfnn_time_steps(gfnn_solver_t *s);
+/* Counts a step that has been solved, in iterations and residuals. */
+void gfnn_count_step(gfnn_solver_t *s);
 /* Records u after step s->steps (from 0) for the receivers, if there are any. */
 void gfnn_record(gfnn_solver_t *s);
 /* Writes the records as .csv: a line per step, three columns per receiver. Collective. */

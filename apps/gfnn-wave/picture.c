@@ -261,10 +261,10 @@ void gfnn_picture(const void *solver, const char *path)
     }
     const bool residual = p->config->show == GFNN_SHOW_RESIDUAL;
     double *u = RT_NEW(double, values, RT_HOST);
-    const double scale = residual ? make_residual(s) : s->scale;
+    const double unit = residual ? make_residual(s) : 1;
     rt_copy(u, RT_HOST, residual ? s->q : s->u, s->space, values * sizeof *u);
     for (size_t i = 0; i < values; i++)
-        u[i] /= scale;
+        u[i] /= unit;
     if (rt_image_ends_with(path, ".vti"))
         write_vti(p, u, path);
     else

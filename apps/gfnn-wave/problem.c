@@ -68,6 +68,29 @@ static gfnn_state_t start_new(const gfnn_config_t *config, const gfnn_box_t *box
     return s;
 }
 
+/* Returns the base of what draws add to start.v: random values at all nodes, as large that they and
+ * the source have equal shares of the right-hand sides. M makes sqrt(1/8) of such values, because a
+ * row of it has 1/6, 2/3, 1/6 in each direction. The factor 3 is for two times a standard deviation
+ * of sqrt(1/3): that of the base and that of the draw. */
+static double *noise_new(const gfnn_problem_t *p)
+{
+    const gfnn_config_t *config = p->config;
+    const gfnn_box_t *box = &p->box;
+    const gfnn_step_t *step = &p->step;
+    const double nodes = (double)box->N[0] * (double)box->N[1] * (double)box->N[2];
+    const double unit = config->rho * config->ds * config->ds * config->ds / step->c0;
+    double forces = 0, *noise = zeros(3 * (size_t)box->fine.plane);
+    for (int64_t i = 1; i <= config->steps; i++)
+        forces += fabs(gfnn_source(config, box, step, (double)i * config->dt).value);
+    rt_comm_max(&forces, 1);
+    double v = forces / unit / (4 / config->dt + step->rayleigh_a);
+    if (config->source == GFNN_PLANE)
+        v = sqrt(gfnn_judge_dot(&box->fine, p->start.v, p->start.v));
+    gfnn_box_draw(box, &box->fine, (uint64_t)p->run->opt.seed + GFNN_SEED_NOISE,
+                  3 * v * sqrt(8 / (3 * nodes)), noise);
+    return noise;
+}
+
 /* --- the network --- */
 
 static float *coefficients_new(const gfnn_problem_t *p)
@@ -164,6 +187,7 @@ void *gfnn_problem_new(const rt_run_t *run, void *input)
     p->model = made->model;
     p->weights = made->weights;
     p->start = start_new(config, &p->box);
+    p->noise = noise_new(p);
     p->halo_fine = gfnn_halo_new(&p->box, &p->box.fine, 1, run->opt.transport, RT_CPU, RT_HOST);
     p->seconds_model = made->seconds;
     const double begin = rt_clock();
@@ -184,5 +208,6 @@ void gfnn_problem_destroy(void *problem)
     RT_FREE(p->start.u, RT_HOST);
     RT_FREE(p->start.v, RT_HOST);
     RT_FREE(p->start.a, RT_HOST);
+    RT_FREE(p->noise, RT_HOST);
     RT_FREE(p, RT_HOST);
 }

@@ -145,7 +145,7 @@ void gfnn_write_records(const gfnn_solver_t *s, const char *path)
         for (int64_t k = 0; k < s->steps; k++) {
             put(&draft, &size, rt_text(&text, "\n%.9g", config->dt * (double)(k + 1)));
             for (int i = 0; i < 3 * records->n; i++)
-                put(&draft, &size, rt_text(&text, ",%.9g", u[3 * k * records->n + i] / s->scale));
+                put(&draft, &size, rt_text(&text, ",%.9g", u[3 * k * records->n + i]));
         }
         put(&draft, &size, "\n");
         rt_image_end_file(&draft, path);

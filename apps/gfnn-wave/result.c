@@ -37,8 +37,12 @@ void gfnn_result(const void *solver, rt_result_t *out)
         return;
     rt_json_text(out->json, "preconditioner", gfnn_precond_names[p->config->precond]);
     json_t *history = rt_json_array(out->json, "iterations");
-    for (int64_t i = 0; i < s->steps && i < GFNN_MAX_HISTORY; i++)
+    json_t *residuals = rt_json_array(out->json, "residuals");
+    for (int64_t i = 0; i < s->steps && i < GFNN_MAX_HISTORY; i++) {
         json_array_append_new(history, json_integer((json_int_t)s->history[i]));
+        if (rt_finite(s->residuals[i]))
+            json_array_append_new(residuals, json_real(s->residuals[i]));
+    }
     if (rt_finite(s->residual))
         rt_json_real(out->json, "residual", s->residual);
     json_residuals(s, out->json);

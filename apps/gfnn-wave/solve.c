@@ -74,7 +74,7 @@ static void new_scalars(gfnn_solver_t *s)
     s->scalars = s->vectors->scalars->make(on_stream);
 }
 
-/* The ladders of single kernels have an input (f or s32 times `scale`) and an output. */
+/* The ladders of single kernels have an input, which draws make of f or s32, and an output. */
 static void new_operator_arrays(gfnn_solver_t *s)
 {
     double **const vectors[] = {&s->f, &s->x, &s->q};
@@ -147,12 +147,18 @@ static void new_network(gfnn_solver_t *s)
     *halo = halo_new(s, &p->box.wide, weights->reach);
 }
 
-void gfnn_input(const gfnn_solver_t *s, double *x)
+void gfnn_input(const gfnn_solver_t *s, uint64_t draw, double *x)
 {
     const gfnn_box_t *box = &s->problem->box;
     const bool fine = s->kernels->ladder == GFNN_LADDER_OPERATOR;
-    const uint64_t seed = (uint64_t)s->problem->run->opt.seed + GFNN_SEED_INPUT;
-    gfnn_box_draw(box, fine ? &box->fine : &box->wide, seed, s->scale, x);
+    const gfnn_grid_t *grid = fine ? &box->fine : &box->wide;
+    const size_t values = 3 * (size_t)grid->plane;
+    gfnn_box_draw(box, grid, (uint64_t)s->problem->run->opt.seed + GFNN_SEED_INPUT, 1, x);
+    for (size_t i = 0; i < values && !fine; i++)
+        x[i] = (double)(float)x[i];
+    rt_draw(x, RT_HOST, x, values, sizeof *x, gfnn_draw(draw));
+    for (size_t i = 0; i < values && !fine; i++)
+        x[i] = (double)(float)x[i];
 }
 
 /* Rounds a host vector on `wide` to FP32 and brings it into the rung's space. */
@@ -167,15 +173,14 @@ static void put32(const gfnn_solver_t *s, const double *x, float *to)
     RT_FREE(rounded, RT_HOST);
 }
 
-/* Puts the input times 1 into f or s32. */
-static void first_input(gfnn_solver_t *s)
+/* Puts the base of all inputs into f or s32. */
+static void input_base(gfnn_solver_t *s)
 {
     const bool fine = s->kernels->ladder == GFNN_LADDER_OPERATOR;
     const gfnn_box_t *box = &s->problem->box;
     const size_t values = 3 * (size_t)(fine ? box->fine.plane : box->wide.plane);
     double *x = RT_NEW(double, values, RT_HOST);
-    s->scale = 1;
-    gfnn_input(s, x);
+    gfnn_input(s, 0, x);
     if (fine)
         rt_copy(s->f, s->space, x, RT_HOST, values * sizeof *x);
     else
@@ -228,10 +233,10 @@ void *gfnn_solver_new(void *problem, const rt_rung_t *rung)
     else
         new_solve_arrays(s);
     if (ladder != GFNN_LADDER_SOLVE)
-        first_input(s);
+        input_base(s);
     else if (p->config->precond == GFNN_CHEB)
         find_spectrum(s);
-    gfnn_spoil(s);
+    gfnn_spoil(s, 0, RT_KEEP_NOTHING);
     rt_device_synchronize();
     return s;
 }
@@ -257,6 +262,8 @@ void gfnn_solver_destroy(void *solver)
     if (s->low)
         zeroed_free(s, (uint16_t *)s->low - GFNN_LOW_SKIP);
     rt_free(s->dots, s->space);
+    for (int i = 0; i < RT_KEEPS; i++)
+        gfnn_forget(&s->kept[i]);
     gfnn_records_destroy(s->records);
     if (s->scalars.cg)
         s->vectors->scalars->destroy(&s->scalars);
@@ -278,15 +285,40 @@ void gfnn_solve(void *solver)
 {
     gfnn_solver_t *s = solver;
     const gfnn_ladder_id_t ladder = s->kernels->ladder;
-    if (ladder == GFNN_LADDER_SOLVE) {
+    if (ladder == GFNN_LADDER_SOLVE)
         gfnn_time_steps(s);
-        return;
-    }
-    for (s->steps = 0; s->steps < s->problem->config->steps; s->steps++) {
-        if (ladder == GFNN_LADDER_OPERATOR)
-            gfnn_apply(s, &s->problem->step.A, s->x, s->q);
-        else
-            gfnn_predict(s);
+    else if (ladder == GFNN_LADDER_OPERATOR)
+        gfnn_apply(s, &s->problem->step.A, s->x, s->q);
+    else
+        gfnn_predict(s);
+}
+
+/* --- between solves --- */
+
+void gfnn_forget(gfnn_kept_t *kept)
+{
+    for (int i = 0; i < GFNN_MOST_LEFT; i++)
+        rt_free(kept->left[i], RT_HOST);
+    *kept = (gfnn_kept_t){.draw = 0};
+}
+
+void gfnn_keep(gfnn_solver_t *s, gfnn_kept_t *kept)
+{
+    const gfnn_ladder_id_t ladder = s->kernels->ladder;
+    const gfnn_box_t *box = &s->problem->box;
+    const bool single = ladder == GFNN_LADDER_PREDICTOR;
+    const size_t values = 3 * (size_t)(single ? box->wide.plane : box->fine.plane);
+    const size_t size = single ? sizeof *s->z : sizeof *s->q;
+    const void *left[GFNN_MOST_LEFT] = {single ? (void *)s->z : s->q};
+    if (ladder == GFNN_LADDER_SOLVE)
+        left[0] = s->u, left[1] = s->v, left[2] = s->a, left[3] = s->x;
+    gfnn_forget(kept);
+    *kept = (gfnn_kept_t){.draw = s->draw,
+                          .steps = s->steps,
+                          .residual = s->worst > s->residual ? s->worst : s->residual};
+    for (int i = 0; i < GFNN_MOST_LEFT && left[i]; i++) {
+        kept->left[i] = rt_alloc(values, size, RT_HOST);
+        rt_copy(kept->left[i], RT_HOST, left[i], s->space, values * size);
     }
 }
 
@@ -309,42 +341,44 @@ static void spoil_vectors(gfnn_solver_t *s)
         v->fill32(&s->view_vec, NAN, s->z);
 }
 
-/* Every solve has an input of its own, a multiple that cannot be known beforehand, so that the
- * answer of an earlier solve is wrong for it. */
+/* Makes the input of a draw. z is not in use yet. */
 static void new_input(gfnn_solver_t *s)
 {
-    const gfnn_vectors_t *v = s->vectors;
-    const double random =
-        rt_random(s->solves++, (uint64_t)s->problem->run->opt.seed + GFNN_SEED_SCALE);
-    s->scale = (double)(float)exp2(random); /* exact in FP32 too */
-    if (s->kernels->ladder == GFNN_LADDER_OPERATOR)
-        v->axpby(&s->view_vec, s->scale, s->f, 0, s->x);
-    else if (s->low)
-        v->narrow(&s->view_vec, (float)s->scale, s->s32, NULL, s->low);
-    else
-        v->axpby32(&s->view_vec, (float)s->scale, s->s32, 0, s->r32);
-}
-
-/* The same for the initial state and the source. The factor is a power of two: only the exponents
- * of a solve depend on it, and no iteration does. */
-static void new_start(gfnn_solver_t *s)
-{
-    const gfnn_state_t *from = &s->problem->start;
-    const size_t bytes = 3 * (size_t)s->problem->box.fine.plane * sizeof(double);
-    const double *const start[] = {from->u, from->v, from->a};
-    double *const state[] = {s->u, s->v, s->a};
-    const double random =
-        rt_random(s->solves++, (uint64_t)s->problem->run->opt.seed + GFNN_SEED_SCALE);
-    s->scale = exp2(round(30 * random));
-    for (int i = 0; i < 3; i++) {
-        rt_copy(s->q, s->space, start[i], RT_HOST, bytes);
-        s->vectors->axpby(&s->view_vec, s->scale, s->q, 0, state[i]);
+    const gfnn_box_t *box = &s->problem->box;
+    const size_t fine = 3 * (size_t)box->fine.plane, wide = 3 * (size_t)box->wide.plane;
+    const rt_draw_t draw = gfnn_draw(s->draw);
+    if (s->kernels->ladder == GFNN_LADDER_OPERATOR) {
+        rt_draw(s->x, s->space, s->f, fine, sizeof *s->x, draw);
+    } else if (s->low) {
+        rt_draw(s->z, s->space, s->s32, wide, sizeof *s->z, draw);
+        s->vectors->narrow(&s->view_vec, 1, s->z, NULL, s->low);
+    } else {
+        rt_draw(s->r32, s->space, s->s32, wide, sizeof *s->r32, draw);
     }
 }
 
-void gfnn_spoil(void *solver)
+/* Makes the initial state of a draw: the problem's, with other velocities unless the draw is 0. They
+ * are there at every node, so every right-hand side of a solve has its share of them. */
+static void new_start(gfnn_solver_t *s)
+{
+    const gfnn_problem_t *p = s->problem;
+    const size_t values = 3 * (size_t)p->box.fine.plane, bytes = values * sizeof(double);
+    rt_copy(s->u, s->space, p->start.u, RT_HOST, bytes);
+    rt_copy(s->v, s->space, p->start.v, RT_HOST, bytes);
+    rt_copy(s->a, s->space, p->start.a, RT_HOST, bytes);
+    if (s->draw == 0)
+        return;
+    rt_copy(s->q, s->space, p->noise, RT_HOST, bytes);
+    rt_draw(s->q, s->space, s->q, values, sizeof *s->q, gfnn_draw(s->draw));
+    s->vectors->axpby(&s->view_vec, 1, s->q, 1, s->v);
+}
+
+void gfnn_spoil(void *solver, uint64_t draw, rt_keep_t keep)
 {
     gfnn_solver_t *s = solver;
+    if (keep != RT_KEEP_NOTHING)
+        gfnn_keep(s, &s->kept[keep]);
+    s->draw = draw;
     if (s->kernels->ladder == GFNN_LADDER_SOLVE)
         new_start(s);
     else
@@ -352,6 +386,9 @@ void gfnn_spoil(void *solver)
     spoil_vectors(s);
     s->steps = s->iterations = s->last_iterations = 0;
     s->residual = NAN;
-    for (int i = 0; i < GFNN_MAX_HISTORY; i++)
+    s->worst = 0;
+    for (int i = 0; i < GFNN_MAX_HISTORY; i++) {
         s->history[i] = -1;
+        s->residuals[i] = NAN;
+    }
 }

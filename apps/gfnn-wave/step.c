@@ -65,7 +65,7 @@ static void add_force(gfnn_solver_t *s, double time)
     const gfnn_problem_t *p = s->problem;
     const gfnn_force_t force = gfnn_source(p->config, &p->box, &p->step, time);
     if (force.at >= 0)
-        s->vectors->add(&s->view_vec, force.at, s->scale * force.value, s->f);
+        s->vectors->add(&s->view_vec, force.at, force.value, s->f);
 }
 
 /* Computes f; uses x and q. */
@@ -87,21 +87,30 @@ static void right_hand_side(gfnn_solver_t *s, double time)
     rt_timer_stop("force");
 }
 
+void gfnn_count_step(gfnn_solver_t *s)
+{
+    s->iterations += s->last_iterations;
+    s->worst = fmax(s->worst, s->residual);
+    if (s->steps < GFNN_MAX_HISTORY) {
+        s->history[s->steps] = s->last_iterations;
+        s->residuals[s->steps] = s->residual;
+    }
+    s->steps++;
+}
+
 void gfnn_time_steps(gfnn_solver_t *s)
 {
     const gfnn_config_t *config = s->problem->config;
     s->steps = s->iterations = 0;
+    s->worst = 0;
     while (s->steps < config->steps) {
         right_hand_side(s, (double)(s->steps + 1) * config->dt);
         s->last_iterations = gfnn_cg(s);
         gfnn_start(s, "newmark after");
         s->vectors->newmark_after(&s->view_vec, config->dt, s->x, s->u, s->v, s->a);
         rt_timer_stop("newmark after");
-        s->iterations += s->last_iterations;
-        if (s->steps < GFNN_MAX_HISTORY)
-            s->history[s->steps] = s->last_iterations;
         gfnn_record(s);
-        s->steps++;
+        gfnn_count_step(s);
         if (!(s->residual < config->tolerance))
             return;
     }

@@ -24,7 +24,7 @@ static gfnn_place_t make(bool on_stream)
     place.told->progress = -1;
     place.forms = cg.forms = ranks == 1 || cg.mail;
     cg.host = place.told;
-    place.history = cg.history = RT_NEW(double, GFNN_MOST_RESIDUALS, RT_DEVICE);
+    place.history = cg.history = RT_NEW(double, GFNN_MOST_RESIDUALS, RT_PINNED);
     place.cg = static_cast<gfnn_cg_t *>(rt_clone(&cg, 1, sizeof cg, RT_DEVICE));
     return place;
 }
@@ -33,7 +33,7 @@ static void destroy(gfnn_place_t *place)
 {
     RT_FREE(place->cg, RT_DEVICE);
     RT_FREE(place->all, RT_DEVICE);
-    RT_FREE(place->history, RT_DEVICE);
+    RT_FREE(place->history, RT_PINNED);
     RT_FREE(place->told, RT_PINNED);
 }
 
@@ -92,9 +92,9 @@ static void gather(const gfnn_view_t *, const double *dots, int n, const gfnn_pl
     RT_CUDA_LAUNCHED();
 }
 
-/* Reads what kernels write while the stream is at work. Asking the stream finds a GPU that is lost,
- * and ends the wait where nothing more will come. */
-static gfnn_told_t told(const gfnn_place_t *place, int64_t iterations)
+/* Reads what kernels write while the stream is at work, until so many iterations are done. Asking the
+ * stream finds a GPU that is lost, and ends the wait where nothing more will come. */
+static gfnn_told_t wait_for(const gfnn_place_t *place, int64_t iterations)
 {
     volatile gfnn_told_t *from = place->told;
     cudaError_t status = cudaErrorNotReady;
@@ -112,14 +112,26 @@ static gfnn_told_t told(const gfnn_place_t *place, int64_t iterations)
     } while (true);
     __sync_synchronize();
     known.residual = from->residual;
-    if (gfnn_cg_has_ended(&known)) /* nothing writes it before the next start */
-        from->progress = -1;
     return known;
+}
+
+static gfnn_told_t told(const gfnn_place_t *place, int64_t iterations)
+{
+    const gfnn_told_t known = wait_for(place, iterations);
+    if (gfnn_cg_has_ended(&known)) /* nothing writes it before the next start */
+        place->told->progress = -1;
+    return known;
+}
+
+static double residual(const gfnn_place_t *place, int64_t iterations)
+{
+    wait_for(place, iterations);
+    return static_cast<volatile double *>(place->history)[iterations];
 }
 
 static void history(const gfnn_place_t *place, int64_t n, double *residuals)
 {
-    rt_copy(residuals, RT_HOST, place->history, RT_DEVICE, n * sizeof *residuals);
+    rt_copy(residuals, RT_HOST, place->history, RT_PINNED, n * sizeof *residuals);
 }
 
 extern "C" const gfnn_scalars_t gfnn_scalars_cuda = {.on_device = true,
@@ -128,4 +140,5 @@ extern "C" const gfnn_scalars_t gfnn_scalars_cuda = {.on_device = true,
                                                      .gather = gather,
                                                      .settle = settle,
                                                      .told = told,
+                                                     .residual = residual,
                                                      .history = history};

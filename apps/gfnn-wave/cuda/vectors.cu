@@ -178,9 +178,9 @@ static void memory(const gfnn_config_t *config, const gfnn_box_t *, double bytes
     const rt_gpu_t *gpu = rt_device_gpu();
     const double blocks = gpu ? gpu->multiprocessors * GFNN_RESIDENT : 0;
     bytes[RT_HOST] += sizeof(gfnn_vectors_data_t);
-    bytes[RT_PINNED] += sizeof(double) + sizeof(gfnn_told_t);
+    bytes[RT_PINNED] += (1 + GFNN_MOST_RESIDUALS) * sizeof(double) + sizeof(gfnn_told_t);
     bytes[RT_DEVICE] += 2 * sizeof(double) * blocks + sizeof(unsigned) + sizeof(gfnn_cg_t) +
-                        GFNN_MOST_RESIDUALS * sizeof(double) + 2 * sizeof(double) * rt_comm_size() +
+                        2 * sizeof(double) * rt_comm_size() +
                         sizeof(gfnn_entries_t) * GFNN_MAX_IDS + gfnn_cuda_ghosts_memory(config);
 }
 

@@ -44,10 +44,19 @@ typedef struct gfnn_oracle {
     int64_t iterations_bj;   /* of the first step, to the run's tolerance */
     int64_t most_iterations; /* of all steps */
     double operator_error;   /* cpu-simd against the reference, relative to its rounding bound */
+    uint64_t seed;           /* of the functional g, below; 0: none yet */
+    double *per_v;           /* how g of the end depends on v at the start */
 } gfnn_oracle_t;
 /* Collective. */
 gfnn_oracle_t *gfnn_oracle_new(const gfnn_problem_t *problem);
 void gfnn_oracle_destroy(gfnn_oracle_t *oracle);
+/* Returns g of a state: a random linear functional, which depends equally on u, v dt / 2 and
+ * a dt^2 / 4. Collective. */
+double gfnn_oracle_functional(const gfnn_problem_t *problem, uint64_t seed,
+                              const gfnn_state_t *state);
+/* Makes per_v, with which a solve can be judged whose start is v + w instead of v: g of its end is
+ * that of oracle->end, and per_v . w more. Collective. */
+void gfnn_oracle_transpose(const gfnn_problem_t *problem, uint64_t seed, gfnn_oracle_t *oracle);
 /* Computes f of the step that ends at `time`, from the state before it: host arrays on
  * box->fine. */
 void gfnn_oracle_force(const gfnn_problem_t *problem, const gfnn_state_t *state, double time,

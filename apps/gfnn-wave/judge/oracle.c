@@ -7,6 +7,11 @@
  * agreed with the definition in this run, on two random vectors and this very model; how well it
  * agrees is one of the checks (operator_error). The preconditioner is the exact inverse of the 3x3
  * diagonal blocks, assembled from the element matrices.
+ *
+ * It solves the problem itself. Other starts are judged by what its steps are transposed: they are
+ * linear, so a start of v + w in place of v makes another end, by L w, and a functional g of that end
+ * differs by g . L w = (L^T g) . w. One run backwards gives L^T g for every w. If du is wrong by e in
+ * some steps, g, which is random, is wrong by about |e|.
  */
 #include "config.h"
 #include <math.h>
@@ -304,11 +309,77 @@ gfnn_oracle_t *gfnn_oracle_new(const gfnn_problem_t *p)
     return made;
 }
 
+/* --- the transposed steps --- */
+
+/* Draws part t of g: for u, v or a. */
+static void draw_functional(const gfnn_problem_t *p, uint64_t seed, int t, double *g)
+{
+    const double dt = p->config->dt, unit[3] = {1, dt / 2, dt * dt / 4};
+    gfnn_box_draw(&p->box, &p->box.fine, seed + (uint64_t)t, unit[t], g);
+}
+
+double gfnn_oracle_functional(const gfnn_problem_t *p, uint64_t seed, const gfnn_state_t *state)
+{
+    const double *const of[3] = {state->u, state->v, state->a};
+    double *g = gfnn_judge_vector(&p->box.fine), sum = 0;
+    for (int t = 0; t < 3; t++) {
+        draw_functional(p, seed, t, g);
+        sum += gfnn_judge_dot(&p->box.fine, g, of[t]);
+    }
+    RT_FREE(g, RT_HOST);
+    return sum;
+}
+
+/* Takes a functional of the state after a step to that of the state before it, which has the same
+ * value but for the source. The step is that of force() and advance(); A, M and K are symmetric. */
+static void go_back(const oracle_t *o, double *h, gfnn_state_t *g)
+{
+    const gfnn_config_t *config = o->p->config;
+    const gfnn_step_t *step = &o->p->step;
+    const double dt = config->dt, rb = step->rayleigh_b, c1 = 4 / dt + step->rayleigh_a;
+    const double unit = config->rho * config->ds * config->ds * config->ds / step->c0;
+    double *Mh = o->x1, *Kh = o->q;
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < o->values; i++)
+        o->f[i] = g->u[i] + 2 * g->v[i] / dt + 4 * g->a[i] / (dt * dt);
+    solve(o, h);
+    apply(o, &step->M, h, Mh);
+    apply(o, &step->K, h, Kh);
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < o->values; i++) {
+        g->u[i] -= unit * Kh[i];
+        g->v[i] = -g->v[i] - 4 * g->a[i] / dt + unit * (c1 * Mh[i] + rb * Kh[i]);
+        g->a[i] = -g->a[i] + unit * Mh[i];
+    }
+}
+
+void gfnn_oracle_transpose(const gfnn_problem_t *p, uint64_t seed, gfnn_oracle_t *oracle)
+{
+    oracle_t o = {.p = p, .g = &p->box.fine, .values = 3 * (size_t)p->box.fine.plane};
+    double *made[4]; /* h, and g for u, v and a */
+    work_new(&o);
+    make_blocks(&o);
+    for (int i = 0; i < 4; i++)
+        made[i] = gfnn_judge_vector(o.g);
+    for (int t = 0; t < 3; t++)
+        draw_functional(p, seed, t, made[1 + t]);
+    gfnn_state_t g = {made[1], made[2], made[3]};
+    for (int64_t step = 0; step < p->config->steps; step++)
+        go_back(&o, made[0], &g);
+    oracle->seed = seed;
+    oracle->per_v = g.v;
+    RT_FREE(made[0], RT_HOST);
+    RT_FREE(made[1], RT_HOST);
+    RT_FREE(made[3], RT_HOST);
+    work_destroy(&o);
+}
+
 void gfnn_oracle_destroy(gfnn_oracle_t *oracle)
 {
     if (!oracle)
         return;
     RT_FREE(oracle->du, RT_HOST);
+    RT_FREE(oracle->per_v, RT_HOST);
     RT_FREE(oracle->last, RT_HOST);
     RT_FREE(oracle->end.u, RT_HOST);
     RT_FREE(oracle->end.v, RT_HOST);

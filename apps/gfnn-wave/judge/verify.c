@@ -9,11 +9,15 @@
  * Predictor: z = P r on random r, rounded as the rung gets it, against the definition in double.
  *
  * Solve: its operator and its predictor as above; its first step against the oracle's (oracle.c),
- * whatever the preconditioner; f - A du by the reference. After the timed solve: the state after
- * all steps and the last du against the oracle's; and the last step's f, computed again from the
- * state before it (Newmark run backwards), whose f - A du must be as small as the solver says. That
- * difference is how far the final state is from equilibrium, whatever du is: a wrong du would pass,
- * and a large one would make |f| large, by which it is divided. So du is compared too.
+ * whatever the preconditioner; f - A du by the reference. After a solve: the state after all steps
+ * and the last du against the oracle's; and the last step's f, computed again from the state before
+ * it (Newmark run backwards), whose f - A du must be as small as the solver says. That difference is
+ * how far the final state is from equilibrium, whatever du is: a wrong du would pass, and a large one
+ * would make |f| large, by which it is divided. So du is compared too.
+ *
+ * What timed solves left is judged in the same way. They have other inputs (solve.c), which the judge
+ * makes again. A solve has started with other velocities, for which the oracle has no solution, so a
+ * random functional of the state after all steps is compared instead (oracle.c).
  *
  * Bounds. A component of y is a sum of 8 x 24 products. In any order, and also through the sums and
  * differences of a Hadamard transform, whose intermediate values are at most 8 times as large,
@@ -440,15 +444,6 @@ static void get(const bench_t *b, const double *from, double *to)
     rt_copy(to, RT_HOST, from, b->s->space, b->fine * sizeof *to);
 }
 
-/* The same for a solve, whose start and source are s->scale times the problem's. */
-static void get_scaled(const bench_t *b, const double *from, double *to)
-{
-    get(b, from, to);
-#pragma omp parallel for schedule(static)
-    for (size_t i = 0; i < b->fine; i++)
-        to[i] /= b->s->scale;
-}
-
 /* Returns the bound after so many steps: each may add the error of one, and the next carries it
  * on. */
 static double solution_bound(const bench_t *b, int64_t steps)
@@ -470,11 +465,12 @@ static bool could_reach(const bench_t *b)
     return first > 0 && (times * most <= limit || (judged > 0 && judged * most <= limit * first));
 }
 
-/* Checks that a step reached the tolerance; returns whether it did. */
-static bool check_reached(const bench_t *b, const char *name)
+/* Checks that steps reached the tolerance, by the largest residual that the solver saw; returns
+ * whether they did. */
+static bool check_reached(const bench_t *b, const char *name, double residual)
 {
-    const bool reached = b->s->residual < b->p->config->tolerance;
-    if (!reached && rt_finite(b->s->residual) && !could_reach(b))
+    const bool reached = residual < b->p->config->tolerance;
+    if (!reached && rt_finite(residual) && !could_reach(b))
         rt_verdict_converged(b->verdict, name, false);
     else
         rt_verdict_true(b->verdict, name, reached);
@@ -482,9 +478,10 @@ static bool check_reached(const bench_t *b, const char *name)
 }
 
 /* Checks |f - A du| of a step by the definition: below the tolerance, or what the solver saw. */
-static void check_residual(const bench_t *b, const char *name, double left, double spare)
+static void check_residual(const bench_t *b, const char *name, double seen, double left,
+                           double spare)
 {
-    const double most = fmax(b->p->config->tolerance, b->s->residual);
+    const double most = fmax(b->p->config->tolerance, seen);
     rt_verdict_true(b->verdict, name, left <= 1.01 * most + spare);
 }
 
@@ -502,17 +499,18 @@ static void verify_first_step(const bench_t *b)
     get(b, s->x, du);
     rt_verdict_check(b->verdict, "the oracle's operator (of its rounding bound)",
                      oracle->operator_error, 1);
-    if (check_reached(b, "converged"))
+    if (check_reached(b, "converged", s->residual))
         rt_verdict_check(b->verdict, "du of the first step = the oracle's (of |du|)",
                          difference(g, du, oracle->du, t, b->fine) / oracle->norm,
                          solution_bound(b, 1));
     check_residual(b, "|f - A du| by the definition, below the tolerance or as the solver saw it",
-                   true_residual(b, f, du, t), RECURRENCE);
+                   s->residual, true_residual(b, f, du, t), RECURRENCE);
     release(b);
 }
 
 /* Checks the last step's f, from the state before it: Newmark run backwards. */
-static void verify_last_step(const bench_t *b, const gfnn_state_t *end, double *du)
+static void verify_last_step(const bench_t *b, const gfnn_kept_t *kept, const gfnn_state_t *end,
+                             double *du)
 {
     const double dt = b->p->config->dt;
     gfnn_state_t before = {fine(b), fine(b), fine(b)};
@@ -523,11 +521,14 @@ static void verify_last_step(const bench_t *b, const gfnn_state_t *end, double *
         before.v[i] = 2 * du[i] / dt - end->v[i];
         before.a[i] = 4 * du[i] / (dt * dt) - 4 * before.v[i] / dt - end->a[i];
     }
-    gfnn_oracle_force(b->p, &before, (double)b->s->steps * dt, f);
-    check_residual(b, "the same of the last step", true_residual(b, f, du, t), BACKWARDS);
+    gfnn_oracle_force(b->p, &before, (double)kept->steps * dt, f);
+    check_residual(b, "the same of the last step", kept->residual, true_residual(b, f, du, t),
+                   BACKWARDS);
+    release(b);
 }
 
-static void verify_state(const bench_t *b)
+/* Compares the state after all steps of the problem itself. */
+static void verify_state(const bench_t *b, const gfnn_state_t *end, const double *du)
 {
     static const char *const names[4] = {
         "u after all steps = the oracle's (of the largest |u|)",
@@ -536,25 +537,52 @@ static void verify_state(const bench_t *b)
         "du of the last step = the oracle's (of the largest |du|)"};
     const gfnn_grid_t *g = &b->box->fine;
     const gfnn_oracle_t *oracle = oracle_of(b->p);
-    gfnn_state_t end = {fine(b), fine(b), fine(b)};
-    double *du = fine(b), *t = fine(b);
-    get_scaled(b, b->s->u, end.u);
-    get_scaled(b, b->s->v, end.v);
-    get_scaled(b, b->s->a, end.a);
-    get_scaled(b, b->s->x, du);
-    const double *got[4] = {end.u, end.v, end.a, du},
+    double *t = fine(b);
+    const double *got[4] = {end->u, end->v, end->a, du},
                  *want[4] = {oracle->end.u, oracle->end.v, oracle->end.a, oracle->last};
     const double dt = b->p->config->dt, step = oracle->most_du;
     const double size[4] = {oracle->most_u, 2 * step / dt, 4 * step / (dt * dt), step};
-    const bool reached = check_reached(b, "the last step converged");
-    for (int i = 0; i < 4 && reached; i++)
+    for (int i = 0; i < 4; i++)
         rt_verdict_check(b->verdict, names[i], difference(g, got[i], want[i], t, b->fine) / size[i],
                          solution_bound(b, b->p->config->steps));
-    verify_last_step(b, &end, du);
-    rt_verdict_true(b->verdict, "as many steps as asked, or up to one that did not converge",
-                    b->s->steps == b->p->config->steps ||
-                        (!reached && b->s->steps > 0 && b->s->steps < b->p->config->steps));
     release(b);
+}
+
+/* Compares g of the state after all steps of a draw. The start, and what the source brings, say how
+ * large the errors of honest solves are. */
+static void verify_functional(const bench_t *b, const gfnn_state_t *end, uint64_t draw)
+{
+    const gfnn_grid_t *g = &b->box->fine;
+    gfnn_oracle_t *oracle = oracle_of(b->p);
+    uint64_t seed = rt_hash(draw, (uint64_t)(rt_clock() * 1e9)) | 1; /* no rung can know it */
+    rt_comm_bcast(&seed, sizeof seed, 0);
+    if (oracle->seed == 0)
+        gfnn_oracle_transpose(b->p, seed, oracle);
+    double *w = fine(b);
+    rt_draw(w, RT_HOST, b->p->noise, b->fine, sizeof *w, gfnn_draw(draw));
+    const double got = gfnn_oracle_functional(b->p, oracle->seed, end),
+                 without = gfnn_oracle_functional(b->p, oracle->seed, &oracle->end),
+                 size = b->p->config->dt / 2 * norm(g, w) + fmax(oracle->most_u, oracle->most_du);
+    rt_verdict_check(b->verdict, "the state after all steps of timed solves (of the largest |u|)",
+                     fabs(got - without - gfnn_judge_dot(g, oracle->per_v, w)) / size,
+                     solution_bound(b, b->p->config->steps));
+    release(b);
+}
+
+static void verify_solve_left(const bench_t *b, const gfnn_kept_t *kept)
+{
+    double *const *left = (double *const *)kept->left;
+    const gfnn_state_t end = {left[0], left[1], left[2]};
+    const int64_t asked = b->p->config->steps;
+    const bool reached =
+        check_reached(b, "every step converged, as the solver saw it", kept->residual);
+    if (reached && kept->draw == 0)
+        verify_state(b, &end, left[3]);
+    else if (reached)
+        verify_functional(b, &end, kept->draw);
+    verify_last_step(b, kept, &end, left[3]);
+    rt_verdict_true(b->verdict, "as many steps as asked, or up to one that did not converge",
+                    kept->steps == asked || (!reached && kept->steps > 0 && kept->steps < asked));
 }
 
 /* --- before and after --- */
@@ -576,60 +604,59 @@ void gfnn_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
         verify_first_step(&b);
 }
 
-/* What the last application left: A or P of the input that the solver holds. */
-static void verify_operator_left(const bench_t *b)
+/* What an application left: A or P of the input that a draw makes. */
+static void verify_operator_left(const bench_t *b, const gfnn_kept_t *kept)
 {
     const gfnn_grid_t *g = &b->box->fine;
-    double *x = fine(b), *want = fine(b), *got = fine(b), *bound = fine(b);
-    gfnn_input(b->s, x);
-    get(b, b->s->q, got);
+    double *x = fine(b), *want = fine(b), *bound = fine(b);
+    gfnn_input(b->s, kept->draw, x);
     gfnn_oracle_apply(b->p, &b->p->step.A, false, x, want);
     gfnn_oracle_apply(b->p, &b->p->step.A, true, x, bound);
     rt_verdict_check(b->verdict, "A x left behind (of its rounding bound)",
-                     gfnn_judge_compare(g, want, got, bound, ROUNDINGS * RT_EPS).worst, 1);
+                     gfnn_judge_compare(g, want, kept->left[0], bound, ROUNDINGS * RT_EPS).worst,
+                     1);
     release(b);
 }
 
-static void verify_predictor_left(const bench_t *b)
+static void verify_predictor_left(const bench_t *b, const gfnn_kept_t *kept)
 {
     const gfnn_grid_t *g = &b->box->wide;
     const bool half = b->s->network.precision == GFNN_FP16;
     double *r = wide(b), *want = wide(b), *got = wide(b);
-    float *low = RT_NEW(float, b->wide, RT_HOST);
+    const float *z = kept->left[0];
     gfnn_network_t host = b->s->network;
     host.c = b->p->coef;
-    gfnn_input(b->s, r);
+    gfnn_input(b->s, kept->draw, r);
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < b->wide; i++)
         if (half)
             half_bits(&r[i]);
-        else
-            r[i] = (float)r[i];
     bring_wide(b, r);
     gfnn_predict_reference(b->box, &host, false, r, want);
-    rt_copy(low, RT_HOST, b->s->z, b->s->space, b->wide * sizeof *low);
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < b->wide; i++)
-        got[i] = low[i];
+        got[i] = z[i];
     gfnn_judge_hold(b->box, g, want);
     const gfnn_judged_t t = gfnn_judge_compare(g, want, got, NULL, 0);
     check_z(b, want, got, &t, "P r left behind (of |P r|)",
             "P r left behind, one value (of the largest)", r);
-    RT_FREE(low, RT_HOST);
     release(b);
 }
 
 void gfnn_verify_after(void *solver, rt_verdict_t *verdict)
 {
+    static void (*const verify[])(const bench_t *, const gfnn_kept_t *) = {
+        [GFNN_LADDER_OPERATOR] = verify_operator_left,
+        [GFNN_LADDER_PREDICTOR] = verify_predictor_left,
+        [GFNN_LADDER_SOLVE] = verify_solve_left};
     vectors_t made = {.n = 0};
     const bench_t b = bench(solver, 0, verdict, &made);
-    if (b.s->kernels->ladder == GFNN_LADDER_SOLVE) {
-        verify_state(&b);
-        return;
+    for (int i = 0; i < RT_KEEPS; i++) {
+        gfnn_kept_t *kept = &b.s->kept[i];
+        if (i == RT_KEEP_NOTHING) /* what the solver holds is judged like what was put aside */
+            gfnn_keep(b.s, kept);
+        if (kept->left[0])
+            verify[b.s->kernels->ladder](&b, kept);
+        gfnn_forget(kept);
     }
-    if (b.s->kernels->ladder == GFNN_LADDER_OPERATOR)
-        verify_operator_left(&b);
-    else
-        verify_predictor_left(&b);
-    rt_verdict_true(verdict, "as many applications as asked", b.s->steps == b.p->config->steps);
 }
