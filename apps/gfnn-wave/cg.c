@@ -258,8 +258,7 @@ static gfnn_told_t run_on(gfnn_solver_t *s, const gfnn_method_t *method, double 
     for (; !gfnn_cg_has_ended(&known); ++*k) {
         const int64_t before = *k - AHEAD;
         if (!scalars->on_device || *k >= most || before >= GFNN_MOST_RESIDUALS ||
-            (before >= first &&
-             ends_soon(scalars->residual(&s->scalars, before), before, limit)))
+            (before >= first && ends_soon(scalars->residual(&s->scalars, before), before, limit)))
             known = scalars->told(&s->scalars, *k);
         if (!gfnn_cg_has_ended(&known))
             run_iteration(s, method, *k == 0);

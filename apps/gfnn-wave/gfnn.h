@@ -145,6 +145,7 @@ typedef struct {
     int64_t history[GFNN_MAX_HISTORY]; /* iterations of each step */
     double residuals[GFNN_MAX_HISTORY]; /* of each step, at its end */
     double spectrum[2];                 /* bounds of D^-1 A, for cheb */
+    int64_t timed_iterations;           /* of the last timed solve; 0: none */
     uint64_t draw;                      /* of the input that the solver holds */
     gfnn_kept_t kept[RT_KEEPS];
 } gfnn_solver_t;
@@ -212,7 +213,7 @@ void gfnn_spectrum(gfnn_solver_t *s);
 
 void gfnn_trace(const rt_run_t *run, const rt_rung_t *rung, rt_trace_t *trace);
 void gfnn_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work);
-/* The same for a solve that was done: with its iterations, and those of CGBJ. */
+/* The same for a solve that was done: with its iterations, if timed, and those of CGBJ. */
 void gfnn_work_done(const gfnn_solver_t *s, rt_work_t *work);
 void gfnn_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES]);
 /* compare and paper of rt_extras_t. */

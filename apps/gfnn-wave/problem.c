@@ -8,6 +8,7 @@
 #include "config.h"
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "gfnn.h"
 #include "judge/judge.h"
@@ -68,26 +69,51 @@ static gfnn_state_t start_new(const gfnn_config_t *config, const gfnn_box_t *box
     return s;
 }
 
-/* Returns the base of what draws add to start.v: random values at all nodes, as large that they and
- * the source have equal shares of the right-hand sides. M makes sqrt(1/8) of such values, because a
- * row of it has 1/6, 2/3, 1/6 in each direction. The factor 3 is for two times a standard deviation
- * of sqrt(1/3): that of the base and that of the draw. */
+/* Zeroes the nodes that are more than `reach` from the source. */
+static void keep_near_source(const gfnn_box_t *box, int64_t reach, double *x)
+{
+    const gfnn_grid_t *g = &box->fine;
+    int64_t from[3];
+    for (int d = 0; d < 3; d++)
+        from[d] = gfnn_source_node(box, d) - box->first[d];
+    for (int c = 0; c < 3; c++)
+        for (int64_t k = 0; k < g->n[2]; k++)
+            for (int64_t j = 0; j < g->n[1]; j++)
+                for (int64_t i = 0; i < g->n[0]; i++)
+                    if (llabs(i - from[0]) > reach || llabs(j - from[1]) > reach ||
+                        llabs(k - from[2]) > reach)
+                        x[c * g->plane + gfnn_at(g, i, j, k)] = 0;
+}
+
+/* Returns the base of what draws add to start.v: 1029 random values around the source, more than a
+ * rung could keep answers for. A solve with them must be as hard as one without, to the iteration, and
+ * is where they are near the source (in the whole box two kernels need 14 iterations for 12) and
+ * their share of the first right-hand side is SHARE of the source's largest; of later ones it is
+ * three times that, because `a` follows v. M makes sqrt(1/8) of such a v, as a row of it has 1/6, 2/3,
+ * 1/6 in each direction, and a draw has a standard deviation of sqrt(1/3). */
 static double *noise_new(const gfnn_problem_t *p)
 {
+    enum { REACH = 3 };
+    static const double SHARE = 0.3;
     const gfnn_config_t *config = p->config;
     const gfnn_box_t *box = &p->box;
-    const gfnn_step_t *step = &p->step;
-    const double nodes = (double)box->N[0] * (double)box->N[1] * (double)box->N[2];
-    const double unit = config->rho * config->ds * config->ds * config->ds / step->c0;
-    double forces = 0, *noise = zeros(3 * (size_t)box->fine.plane);
-    for (int64_t i = 1; i <= config->steps; i++)
-        forces += fabs(gfnn_source(config, box, step, (double)i * config->dt).value);
-    rt_comm_max(&forces, 1);
-    double v = forces / unit / (4 / config->dt + step->rayleigh_a);
-    if (config->source == GFNN_PLANE)
-        v = sqrt(gfnn_judge_dot(&box->fine, p->start.v, p->start.v));
-    gfnn_box_draw(box, &box->fine, (uint64_t)p->run->opt.seed + GFNN_SEED_NOISE,
-                  3 * v * sqrt(8 / (3 * nodes)), noise);
+    const gfnn_grid_t *g = &box->fine;
+    const size_t values = 3 * (size_t)g->plane;
+    const double unit = config->rho * config->ds * config->ds * config->ds / p->step.c0;
+    double force = 0, *noise = zeros(values);
+    for (int64_t i = 1; i <= config->steps; i++) {
+        const double time = (double)i * config->dt;
+        force = fmax(force, fabs(gfnn_source(config, box, &p->step, time).value));
+    }
+    rt_comm_max(&force, 1);
+    const double v = config->source == GFNN_PLANE
+                         ? sqrt(gfnn_judge_dot(g, p->start.v, p->start.v))
+                         : force / unit / (4 / config->dt + p->step.rayleigh_a);
+    gfnn_box_draw(box, g, (uint64_t)p->run->opt.seed + GFNN_SEED_NOISE, 1, noise);
+    keep_near_source(box, REACH, noise);
+    const double factor = SHARE * v * sqrt(8 * 3 / gfnn_judge_dot(g, noise, noise));
+    for (size_t i = 0; i < values; i++)
+        noise[i] *= factor;
     return noise;
 }
 

@@ -37,7 +37,7 @@ void gfnn_result(const void *solver, rt_result_t *out)
         return;
     rt_json_text(out->json, "preconditioner", gfnn_precond_names[p->config->precond]);
     json_t *history = rt_json_array(out->json, "iterations");
-    json_t *residuals = rt_json_array(out->json, "residuals");
+    json_t *residuals = rt_json_array(out->json, "step_residuals");
     for (int64_t i = 0; i < s->steps && i < GFNN_MAX_HISTORY; i++) {
         json_array_append_new(history, json_integer((json_int_t)s->history[i]));
         if (rt_finite(s->residuals[i]))

@@ -357,8 +357,7 @@ static void new_input(gfnn_solver_t *s)
     }
 }
 
-/* Makes the initial state of a draw: the problem's, with other velocities unless the draw is 0. They
- * are there at every node, so every right-hand side of a solve has its share of them. */
+/* Makes the initial state of a draw: the problem's, with other velocities unless the draw is 0. */
 static void new_start(gfnn_solver_t *s)
 {
     const gfnn_problem_t *p = s->problem;
@@ -378,6 +377,8 @@ void gfnn_spoil(void *solver, uint64_t draw, rt_keep_t keep)
     gfnn_solver_t *s = solver;
     if (keep != RT_KEEP_NOTHING)
         gfnn_keep(s, &s->kept[keep]);
+    if (keep == RT_KEEP_LAST)
+        s->timed_iterations = s->iterations;
     s->draw = draw;
     if (s->kernels->ladder == GFNN_LADDER_SOLVE)
         new_start(s);

@@ -22,7 +22,8 @@
  * Time step. The iterations are not known beforehand, and a preconditioner exists to need fewer. So
  * every rung and preconditioner is credited with the same step: that of CGBJ, with the iterations
  * that the oracle's own CGBJ needed in this run. Twice the figure of merit is half the time to
- * solution, whatever was saved. The lines say what was done, with the iterations of the last solve.
+ * solution, whatever was saved. The lines say what was done, with the iterations of the last timed
+ * solve.
  * Before the first solve they show a step of a single iteration.
  *
  *     per node            flops   bytes of FP64 vectors (24), FP32 ones (12), r in 16 bits (6), id
@@ -232,13 +233,13 @@ static void solve_lines(const gfnn_config_t *config, const rt_rung_t *rung, bool
     rt_work_add(work, "newmark after", 1, AFTER * N, 4 * DOUBLES * N, 3 * DOUBLES * N);
 }
 
-/* Sets what a unit is credited with; a solve has as many units as steps. */
-static void credit(const gfnn_config_t *config, const char *unit, double flops, double bytes,
-                   rt_work_t *work)
+/* Sets what each of so many units of a solve is credited with. */
+static void credit(const gfnn_config_t *config, double units, const char *unit, double flops,
+                   double bytes, rt_work_t *work)
 {
     /* --roofline copies one half of what a unit touches to the other */
     *work = (rt_work_t){.unit = unit,
-                        .units = (double)config->steps,
+                        .units = units,
                         .flops = flops,
                         .bytes = bytes,
                         .points = product(config->n_nodes),
@@ -252,7 +253,8 @@ static void solve_work(const gfnn_config_t *config, const rt_rung_t *rung, bool 
                        double credited, double iterations, rt_work_t *work)
 {
     const double E = product(config->n_elements), N = product(config->n_nodes);
-    credit(config, "time step", cgbj_flops(E, N, credited), cgbj_bytes(N, credited), work);
+    credit(config, (double)config->steps, "time step", cgbj_flops(E, N, credited),
+           cgbj_bytes(N, credited), work);
     solve_lines(config, rung, sweeps, iterations, work);
     if (gfnn_has_network(config) || gfnn_needs_apply32(config) || gfnn_is_single(config))
         work->arithmetic = RT_MIXED;
@@ -264,7 +266,7 @@ static void apply_work(const gfnn_config_t *config, bool predictor, double flops
                        double written, double done, rt_work_t *work)
 {
     const double N = product(config->n_nodes);
-    credit(config, "application", flops, (read + written) * N, work);
+    credit(config, 1, "application", flops, (read + written) * N, work);
     rt_work_add(work, predictor ? "predictor" : "operator", 1, done, read * N, written * N);
 }
 
@@ -291,8 +293,9 @@ void gfnn_work_done(const gfnn_solver_t *s, rt_work_t *work)
     const gfnn_problem_t *p = s->problem;
     if (s->kernels->ladder != GFNN_LADDER_SOLVE || s->steps < 1 || !p->oracle)
         return;
+    const int64_t iterations = s->timed_iterations > 0 ? s->timed_iterations : s->iterations;
     solve_work(p->config, s->rung, gfnn_sweeps(s), fmax(1, (double)p->oracle->iterations_bj),
-               (double)s->iterations / (double)s->steps, work);
+               (double)iterations / (double)s->steps, work);
 }
 
 /* --- memory --- */
@@ -384,21 +387,23 @@ static double solver_halos(const gfnn_config_t *config, const rt_rung_t *rung, c
     return narrow * halo_memory(a, 1, space) + predicts * halo_memory(a, (int)config->reach, space);
 }
 
-/* Returns what verify.c needs on the host. The oracle, once made, stays. */
+/* Returns what verify.c needs on the host. The oracle, once made, stays. What a sample of the timed
+ * solves and the last of them left is kept until then, and so is what the solver holds. */
 static double verify_memory(const gfnn_config_t *config, const rt_rung_t *rung, const arrays_t *a)
 {
+    enum { KEPT = 2 };
     const double wide = 2 * a->wide; /* in double */
     const double operate = 5 * a->fine;
     const double predict =
         gfnn_has_network(config) ? 4 * wide + fmax(a->wide, halo_set_up(a, (int)config->reach)) : 0;
     if (strcmp(rung->ladder, "operator") == 0)
-        return operate;
+        return KEPT * a->fine + operate;
     if (strcmp(rung->ladder, "predictor") == 0)
-        return predict;
-    enum { ORACLE = 5, MAKING = 10, LAST_STEP = 12 }; /* vectors */
+        return KEPT * a->wide + predict;
+    enum { ORACLE = 6, LEFT = 4, MAKING = 12 }; /* vectors */
     const double single = 5 * a->fine + a->wide + wide;
-    const double solve = (ORACLE + (MAKING > LAST_STEP ? MAKING : LAST_STEP)) * a->fine;
-    return fmax(fmax(operate, predict) + ORACLE * a->fine, fmax(single + ORACLE * a->fine, solve));
+    const double first = fmax(fmax(operate, predict), single);
+    return ORACLE * a->fine + fmax(first, (KEPT * LEFT + MAKING) * a->fine);
 }
 
 /* Adds what the kernels allocate for themselves. */
@@ -428,10 +433,10 @@ static double network_memory(const gfnn_config_t *config)
 }
 
 /*
- * Predicts the bytes of one rank. The host has the initial state, the materials, the coefficients
- * and the network, and a halo for the judge; while they are made, also a voxel file, or the halo's
- * lists. Then either the deepest halo of a rung is made, which takes many lists, or the rung is
- * judged, which takes up to 16 vectors.
+ * Predicts the bytes of one rank. The host has the initial state and what draws add to it, the
+ * materials, the coefficients and the network, and a halo for the judge; while they are made, also a
+ * voxel file, or the halo's lists. Then either the deepest halo of a rung is made, which takes many
+ * lists, or the rung is judged, which takes up to 26 vectors.
  */
 void gfnn_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES])
 {
@@ -442,7 +447,7 @@ void gfnn_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
     double own[RT_SPACES] = {0};
     int deepest;
     const double problem =
-        3 * a.fine + a.ids + a.coefs + halo_memory(&a, 1, RT_HOST) + network_memory(config);
+        4 * a.fine + a.ids + a.coefs + halo_memory(&a, 1, RT_HOST) + network_memory(config);
     own[space] =
         solver_memory(config, rung, &a, space) + solver_halos(config, rung, &a, space, &deepest);
     if (space == RT_DEVICE)

@@ -63,15 +63,6 @@ static double energy(const gfnn_problem_t *p, double *u, double *v)
     return sum;
 }
 
-/* A solve starts from a multiple of the problem's state. */
-static void unscale(gfnn_solver_t *s)
-{
-    for (int64_t i = 0; i < 3 * s->problem->box.fine.plane; i++) {
-        s->u[i] /= s->scale;
-        s->v[i] /= s->scale;
-    }
-}
-
 static void run_wave(int component, double speed, const char *name, double expected)
 {
     gfnn_test_t c;
@@ -89,7 +80,6 @@ static void run_wave(int component, double speed, const char *name, double expec
 
     gfnn_solver_t *s = gfnn_test_solver(&c, "solve-simd");
     gfnn_solve(s);
-    unscale(s);
     const double drift = fabs(energy(p, s->u, s->v) / before - 1);
     double worst = 0;
     for (int64_t k = 0; k < g->n[2]; k++)
@@ -127,7 +117,6 @@ static void run_damped(void)
     const double before = energy(p, p->start.u, p->start.v);
     gfnn_solver_t *s = gfnn_test_solver(&c, "solve-simd");
     gfnn_solve(s);
-    unscale(s);
     const double left = energy(p, s->u, s->v) / before;
     const double share = (p->step.rayleigh_a / wh + p->step.rayleigh_b * wh) / 2;
     const double expected = exp(-2 * share * w * 100 * dt);
@@ -206,7 +195,7 @@ static void check_source(void)
         for (int i = 0; i < SHOTS && SHOT_DT * (i + 1) < image; i++) {
             stokes(at, SHOT_DT * (i + 1), u);
             for (int d = 0; d < 3; d++) {
-                const double got = s->records->u[3 * (i * PLACES + k) + d] / s->scale;
+                const double got = s->records->u[3 * (i * PLACES + k) + d];
                 most = fmax(most, fabs(u[d]));
                 worst = fmax(worst, fabs(got - u[d]));
             }

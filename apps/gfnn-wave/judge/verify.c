@@ -651,7 +651,7 @@ void gfnn_verify_after(void *solver, rt_verdict_t *verdict)
         [GFNN_LADDER_SOLVE] = verify_solve_left};
     vectors_t made = {.n = 0};
     const bench_t b = bench(solver, 0, verdict, &made);
-    for (int i = 0; i < RT_KEEPS; i++) {
+    for (int i = RT_KEEPS - 1; i >= 0; i--) {
         gfnn_kept_t *kept = &b.s->kept[i];
         if (i == RT_KEEP_NOTHING) /* what the solver holds is judged like what was put aside */
             gfnn_keep(b.s, kept);
