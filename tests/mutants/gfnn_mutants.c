@@ -11,6 +11,7 @@
 #include <string.h>
 #include "apps/gfnn-wave/cpu/cpu.h"
 #include "apps/gfnn-wave/gfnn.h"
+#include "apps/gfnn-wave/judge/judge.h"
 #include "apps/gfnn-wave/node.h"
 #include "tests/mutants/mutants.h"
 
@@ -78,10 +79,16 @@ typedef enum {
     ONE_VALUE,
     FLOAT_IN_WINDOWS,
     HALF_IN_WINDOWS,
+    /* what timed solves keep; the problem's own input is solved honestly */
+    KEPT_WHOLE,
+    KEPT_SCALED,
+    KEPT_COMBINED,
+    HALF_SOLVED,
     /* conjugate gradients in the timed solve */
     LOOSE,
     LOOSE_CLAIMED,
     LOOSE_BUT_LAST,
+    STEP_LOOSE,
     ITERATION_FEWER,
     OPERATOR_OFF,
     STALE_GHOSTS,
@@ -247,6 +254,21 @@ static const rt_mutant_t mutants[] = {
     {ONE_VALUE, "predictor: one value changed afterwards", GFM, false, PREDICTOR},
     {FLOAT_IN_WINDOWS, "predictor: FP16 in the timed solve", GFM, true, PREDICTOR},
     {HALF_IN_WINDOWS, "predictor: half of the nodes in the timed solve", HALF, true, PREDICTOR},
+    {KEPT_WHOLE, "operator: a kept answer", BJ, true, OPERATOR},
+    {KEPT_SCALED, "operator: a kept answer, scaled", BJ, true, OPERATOR},
+    {KEPT_COMBINED, "operator: two kept answers, combined", BJ, true, OPERATOR},
+    {HALF_SOLVED, "operator: half of the nodes, if timed", BJ, true, OPERATOR},
+    {KEPT_WHOLE, "predictor: a kept answer", GFM, true, PREDICTOR},
+    {KEPT_SCALED, "predictor: a kept answer, scaled", HALF, true, PREDICTOR},
+    {KEPT_COMBINED, "predictor: two kept answers, combined", GFM, true, PREDICTOR},
+    {HALF_SOLVED, "predictor: half of the nodes, if timed", HALF, true, PREDICTOR},
+    {KEPT_WHOLE, "state of a timed solve kept", BJ, true, SOLVE},
+    {KEPT_WHOLE, "state of a timed solve kept, network", GFM, true, SOLVE},
+    {KEPT_SCALED, "state of a timed solve kept, scaled", MIRROR, true, SOLVE},
+    {KEPT_SCALED, "state of a timed solve kept, scaled, one step", GF8, true, SOLVE},
+    {KEPT_COMBINED, "states of two timed solves combined", DAMPED, true, SOLVE},
+    {HALF_SOLVED, "half of the iterations, if timed", BJ, true, SOLVE},
+    {HALF_SOLVED, "half of the iterations, if timed, network", GFM, true, SOLVE},
     {NOTHING, "no step done", BJ, false, SOLVE},
     {NOTHING_SECOND, "no step done from the second solve on", BJ, true, SOLVE},
     {FIRST_ANSWER, "state after the first solve", BJ, true, SOLVE},
@@ -256,6 +278,7 @@ static const rt_mutant_t mutants[] = {
     {LOOSE_CLAIMED, "the same with a network", HALF, false, SOLVE},
     {DU_LARGE, "the same, and a large du left behind", BJ, false, SOLVE},
     {LOOSE_BUT_LAST, "tolerance 1e4 times as large but in the last step", COARSE, false, SOLVE},
+    {STEP_LOOSE, "a step in the middle at 4 times the tolerance", COARSE, false, SOLVE},
     {ITERATION_FEWER, "one iteration fewer, residual claimed", COARSE, false, SOLVE},
     {OPERATOR_OFF, "operator off by 1e-6 in the timed solve", BJ, false, SOLVE},
     {OPERATOR_OFF, "the same with a network", GFM, false, SOLVE},
@@ -315,12 +338,13 @@ static const rt_mutant_t mutants[] = {
 /* --- what a run keeps --- */
 
 /* Vectors: the first answer (of a solve: u, v, a, du); du of the step before the last; x of the
- * previous solve or product. */
-enum { ANSWER, BEFORE = 4, X_BEFORE, KEPT };
+ * previous solve or product; inputs and answers of the first two timed solves. */
+enum { ANSWER, BEFORE = 4, X_BEFORE, FIRST, SECOND = FIRST + 5, KEPT = SECOND + 5 };
 
 static fault_t fault;
 static int variant;
 static bool solving;          /* in a timed solve */
+static bool timed;            /* its input is not the problem's own */
 static bool last_step;        /* the last time step has begun */
 static int64_t solves, calls; /* timed solves; calls of the operator in this one */
 static int64_t directions;    /* in this step */
@@ -445,7 +469,8 @@ static void own_node(const gfnn_view_t *view, const double *x, const int64_t nod
 
 static bool is_forgotten(fault_t skipped, int64_t j, int64_t k)
 {
-    return (fault == skipped && j == 1 && k == 1) || (later(HALF_IN_WINDOWS) && j % 2);
+    return (fault == skipped && j == 1 && k == 1) ||
+           ((later(HALF_IN_WINDOWS) || (in_solve(HALF_SOLVED) && timed)) && j % 2);
 }
 
 /* Is the region the nodes next to the upper face of the box? */
@@ -783,7 +808,7 @@ static void add_source(const gfnn_solver_t *s, double time)
     const double late = fault == SOURCE_LATE ? p->config->dt : 0;
     const gfnn_force_t force = gfnn_source(p->config, box, &p->step, time - late);
     if (force.at >= 0)
-        s->f[force.at] += s->scale * (fault == SOURCE_SIGN ? -force.value : force.value);
+        s->f[force.at] += fault == SOURCE_SIGN ? -force.value : force.value;
 }
 
 /* Computes f; uses x and q. */
@@ -834,23 +859,26 @@ static void newmark(gfnn_solver_t *s)
 /* Calls gfnn_cg with looser settings, where a fault needs them. */
 static void faulty_cg(gfnn_solver_t *s)
 {
+    const bool middle = fault == STEP_LOOSE && s->steps == 1, half = fault == HALF_SOLVED && timed;
     gfnn_problem_t *p = s->problem;
     const gfnn_config_t *asked = p->config;
     gfnn_config_t config = *asked;
     const bool claims = fault == LOOSE_CLAIMED || fault == DU_LARGE;
     if (fault == LOOSE || claims || (fault == LOOSE_BUT_LAST && !last_step))
         config.tolerance *= fault == LOOSE_BUT_LAST ? 1e4 : 100;
+    if (middle)
+        config.tolerance *= 4;
     p->config = &config;
     calls = directions = renewals = 0;
     alpha_before = 0;
     du = s->x;
     s->last_iterations = gfnn_cg(s);
-    if (fault == ITERATION_FEWER) {
-        config.max_iterations = s->last_iterations - 1;
+    if (fault == ITERATION_FEWER || half) {
+        config.max_iterations = half ? s->last_iterations / 2 : s->last_iterations - 1;
         gfnn_cg(s);
     }
     p->config = asked;
-    if (claims || (fault == LOOSE_BUT_LAST && !last_step) || fault == ITERATION_FEWER)
+    if (claims || (fault == LOOSE_BUT_LAST && !last_step) || fault == ITERATION_FEWER || half)
         s->residual = asked->tolerance / 2;
 }
 
@@ -861,14 +889,14 @@ static void time_steps(gfnn_solver_t *s)
     const int64_t asked = config->steps;
     const int64_t steps = asked - (fault == STEP_FEWER) + (fault == STEP_MORE);
     double *before = kept[BEFORE];
-    for (s->steps = 0; s->steps < steps; s->steps++) {
+    for (s->steps = 0; s->steps < steps;) {
         last_step = s->steps == steps - 1;
         if (last_step && s->steps > 0)
             memcpy(before, s->x, (size_t)values_of() * sizeof *before);
         right_hand_side(s, (double)(s->steps + 1) * config->dt);
         faulty_cg(s);
         newmark(s);
-        s->history[s->steps] = s->last_iterations;
+        gfnn_count_step(s);
     }
     for (int64_t i = 0; fault == DU_LARGE && i < values_of(); i++)
         s->x[i] *= 1000;
@@ -910,6 +938,94 @@ static void first_answer(gfnn_solver_t *s)
         keep_or_answer(ANSWER, s->z, 3 * (size_t)box->wide.plane * sizeof(float));
     residual = solves == 1 ? s->residual : residual;
     s->residual = residual;
+}
+
+/* --- kept answers --- */
+
+/* Copies a vector of the solver, whatever its type, to or from doubles. */
+static void copy_values(void *x, bool floats, double *kept_x, bool back)
+{
+    const int64_t n = floats ? 3 * box->wide.plane : values_of();
+    for (int64_t i = 0; i < n; i++)
+        if (back && floats)
+            ((float *)x)[i] = (float)kept_x[i];
+        else if (back)
+            ((double *)x)[i] = kept_x[i];
+        else
+            kept_x[i] = floats ? (double)((float *)x)[i] : ((double *)x)[i];
+}
+
+/* Writes the input to kept[to]: x, r, or the velocities at the start. */
+static void keep_input(gfnn_solver_t *s, int to)
+{
+    if (variant == PREDICTOR && s->low)
+        for (int64_t i = 0; i < 3 * box->wide.plane; i++)
+            kept[to][i] = (double)gfnn_from_half(((uint16_t *)s->low)[i]);
+    else
+        copy_values(variant == PREDICTOR ? (void *)s->r32
+                    : variant == SOLVE   ? s->v
+                                         : s->x,
+                    variant == PREDICTOR, kept[to], false);
+}
+
+/* Copies what a solve leaves from kept[at ..], or to it. */
+static void copy_answer(gfnn_solver_t *s, int at, bool back)
+{
+    double *const state[] = {s->u, s->v, s->a, s->x};
+    for (int i = 0; variant == SOLVE && i < 4; i++)
+        copy_values(state[i], false, kept[at + i], back);
+    if (variant != SOLVE)
+        copy_values(variant == PREDICTOR ? (void *)s->z : s->q, variant == PREDICTOR, kept[at],
+                    back);
+}
+
+static double own_dot(const double *x, const double *y)
+{
+    const gfnn_grid_t *g = variant == PREDICTOR ? &box->wide : &box->fine;
+    return gfnn_judge_dot(g, x, y);
+}
+
+/* Answers with what the first timed solves left, as near as that can come to this input: whole, times
+ * a factor, or with the two factors of least squares. */
+static void answer_from_kept(gfnn_solver_t *s)
+{
+    double *x = kept[X_BEFORE], a = 1, b = 0;
+    keep_input(s, X_BEFORE);
+    const double xx = own_dot(kept[FIRST], kept[FIRST]), x1 = own_dot(kept[FIRST], x);
+    if (fault != KEPT_WHOLE)
+        a = x1 / xx;
+    if (fault == KEPT_COMBINED) {
+        const double xy = own_dot(kept[FIRST], kept[SECOND]);
+        const double yy = own_dot(kept[SECOND], kept[SECOND]), y1 = own_dot(kept[SECOND], x);
+        a = (x1 * yy - y1 * xy) / (xx * yy - xy * xy);
+        b = (y1 * xx - x1 * xy) / (xx * yy - xy * xy);
+    }
+    for (int q = 1; q < 5; q++)
+        for (int64_t i = 0; i < 3 * box->wide.plane; i++)
+            kept[ANSWER + q - 1][i] = a * kept[FIRST + q][i] + b * kept[SECOND + q][i];
+    copy_answer(s, ANSWER, true);
+    s->residual = s->worst = s->problem->config->tolerance / 2;
+    s->steps = s->problem->config->steps;
+}
+
+/* Solves, and keeps input and answer, or answers from what is kept. */
+static void solve_or_remember(gfnn_solver_t *s, void (*solve)(gfnn_solver_t *s))
+{
+    const int needed = fault == KEPT_COMBINED ? 2 : 1, to = solves == 1 ? FIRST : SECOND;
+    if (timed && solves > needed) {
+        answer_from_kept(s);
+        return;
+    }
+    if (timed)
+        keep_input(s, to);
+    solve(s);
+    if (timed)
+        copy_answer(s, to + 1, false);
+}
+
+static void solve_single(gfnn_solver_t *s)
+{
+    gfnn_solve(s);
 }
 
 /* Keeps x of this solve, and takes that of the one before. */
@@ -973,7 +1089,10 @@ static void solve_wrongly(gfnn_solver_t *s)
     if (fault == PREVIOUS_INPUT)
         take_previous_input(s);
     solving = true;
-    if (variant != SOLVE)
+    timed = s->draw != 0;
+    if (fault == KEPT_WHOLE || fault == KEPT_SCALED || fault == KEPT_COMBINED)
+        solve_or_remember(s, variant == SOLVE ? time_steps : solve_single);
+    else if (variant != SOLVE)
         gfnn_solve(s);
     else if (fault == NO_DAMPING)
         undamped_steps(s);
@@ -1077,7 +1196,7 @@ static void begin(const rt_mutant_t *mutant, void *problem)
     fault = (fault_t)mutant->fault;
     variant = mutant->variant;
     solves = calls = 0;
-    solving = has_form = last_step = false;
+    solving = timed = has_form = last_step = false;
     victim = find_victim(p->model);
     const size_t values = 3 * (size_t)box->wide.plane;
     for (int i = 0; i < KEPT; i++) {
