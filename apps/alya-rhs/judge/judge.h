@@ -23,6 +23,8 @@ double alya_velocity_error(const alya_bench_t *t, const double *got, const doubl
  * moves u by at most a few times m |r_e| tolerance, and m sum |r_e| is of the order of u itself
  * (Courant number); that is a few hundred times the tolerance. */
 double alya_step_bound(const alya_bench_t *t);
+/* schedule.c. Returns whether every element comes once, and no node is in two chunks of a colour. */
+bool alya_schedule_is_right(const alya_mesh_t *mesh, const alya_schedule_t *schedule);
 /* replay.c. Checks many steps by repeating them. */
 void alya_check_replay(alya_bench_t *t, const alya_left_t *left);
 

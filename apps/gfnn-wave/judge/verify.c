@@ -40,6 +40,7 @@
 #include <math.h>
 #include <string.h>
 #include "judge.h"
+#include "judge/perturb.h"
 
 static const double SOLUTION = 1e-7;            /* of |du| */
 static const double SINGLE = 1e-5, HALF = 5e-3; /* of |z|, by precision of r */
@@ -56,7 +57,8 @@ enum {
     SALT_Y,
     SALT_FUSED = 21,
     SALT_SINGLE = 31,
-    SALT_R = 41
+    SALT_R = 41,
+    SALT_PART = 51
 };
 
 /* The vectors of the check that is running. */
@@ -155,6 +157,62 @@ static bool rung_apply(const bench_t *b, const gfnn_form_t *form, const double *
 
 /* The rounding of one application, see the file's comment. */
 static const double ROUNDINGS = 256;
+
+/* The operator on a small part of the box while its threads are stopped at random: few rows are
+ * enough to disagree about, and are done often in the time. */
+typedef struct {
+    const bench_t *b;
+    gfnn_region_t part;
+    const double *want, *bound;
+} disturbed_t;
+
+static void apply_disturbed(void *data)
+{
+    const disturbed_t *d = data;
+    const gfnn_solver_t *s = d->b->s;
+    s->kernels->op->apply(&s->view_op, &d->b->p->step.A, &d->part, s->x, s->q);
+}
+
+/* Returns the worst error of the part over its bound. */
+static double disturbed_error(void *data)
+{
+    const disturbed_t *d = data;
+    const gfnn_grid_t *g = &d->b->box->fine;
+    const gfnn_solver_t *s = d->b->s;
+    const gfnn_region_t *part = &d->part;
+    double most = 0;
+    for (int c = 0; c < 3; c++)
+        for (int64_t k = part->lo[2]; k < part->hi[2]; k++)
+            for (int64_t j = part->lo[1]; j < part->hi[1]; j++)
+                for (int64_t i = part->lo[0]; i < part->hi[0]; i++) {
+                    const int64_t at = c * g->plane + gfnn_at(g, i, j, k);
+                    const double error = fabs(s->q[at] - d->want[at]);
+                    if (error != 0)
+                        most = fmax(most, rt_finite(error) ? error / (ROUNDINGS * RT_EPS * d->bound[at]) : INFINITY);
+                    s->q[at] = NAN;
+                }
+    return most;
+}
+
+static void verify_disturbed(const bench_t *b)
+{
+    enum { MOST_EXTENT = 12 };
+    const gfnn_grid_t *g = &b->box->fine;
+    double *x = fine(b), *want = fine(b), *bound = fine(b);
+    disturbed_t d = {.b = b, .want = want, .bound = bound};
+    for (int dim = 0; dim < 3; dim++) {
+        const int64_t n = g->n[dim], extent = n < MOST_EXTENT ? n : MOST_EXTENT;
+        d.part.lo[dim] = (int64_t)(rt_hash((uint64_t)dim, b->seed + SALT_PART) % (uint64_t)(n - extent + 1));
+        d.part.hi[dim] = d.part.lo[dim] + extent;
+    }
+    gfnn_judge_draw(b->box, g, b->seed + SALT_A, x);
+    rung_apply(b, &b->p->step.A, x, want); /* brings the ghosts of the rung's x */
+    gfnn_oracle_apply(b->p, &b->p->step.A, false, x, want);
+    gfnn_oracle_apply(b->p, &b->p->step.A, true, x, bound);
+    rt_verdict_check(b->verdict, "A x while threads are stopped at random (of its rounding bound)",
+                     rt_perturb(apply_disturbed, disturbed_error, &d), 1);
+    release(b);
+}
 
 static void verify_form(const bench_t *b, const gfnn_form_t *form, const char *name, uint64_t salt)
 {
@@ -296,6 +354,8 @@ static void verify_operator(const bench_t *b)
     verify_form(b, &step->M, "M x (of its rounding bound)", SALT_M);
     verify_form(b, &step->K, "K x (of its rounding bound)", SALT_K);
     verify_symmetry(b);
+    if (b->s->rung->kind == RT_CPU)
+        verify_disturbed(b);
     if (b->s->kernels->op->apply_dot)
         verify_fused(b);
     if (b->s->t32 || (b->s->cg.p && gfnn_is_single(b->p->config)))
