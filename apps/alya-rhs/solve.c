@@ -180,7 +180,7 @@ void *alya_solver_new(void *problem, const rt_rung_t *rung)
     if (s->kernels->set_up)
         s->kernels->set_up(&s->view);
     s->halo = p->halo;
-    if (s->space != RT_HOST && p->halo)
+    if (p->halo && (s->space != RT_HOST || rt_halo_is_cut(p->run->opt.transport)))
         new_halo(s);
     rt_device_synchronize();
     s->seconds_set_up = rt_clock() - begin;

@@ -214,7 +214,7 @@ void *gfnn_problem_new(const rt_run_t *run, void *input)
     p->weights = made->weights;
     p->start = start_new(config, &p->box);
     p->noise = noise_new(p);
-    p->halo_fine = gfnn_halo_new(&p->box, &p->box.fine, 1, run->opt.transport, RT_CPU, RT_HOST);
+    p->halo_fine = gfnn_halo_new(&p->box, &p->box.fine, 1, "staged", RT_CPU, RT_HOST);
     p->seconds_model = made->seconds;
     const double begin = rt_clock();
     if (p->weights)

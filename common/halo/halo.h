@@ -74,6 +74,9 @@ typedef struct {
                               memory is replaced by staged for fields in host memory */
 } rt_halo_desc_t;
 
+/* Returns whether ranks would send each other nothing although there are several: a rung must then
+ * not share the halo of its judge, who needs the messages. */
+bool rt_halo_is_cut(const char *transport);
 /* Makes a halo. Duplicate positions within a rank, or (where `owner` is given) a group with no
  * owner or two, end the program with RT_USAGE. The arrays of `desc` are not kept. All ranks give
  * `owner` or none does; a rank without entries need not. Collective. */

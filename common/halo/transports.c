@@ -173,6 +173,11 @@ void rt_transport_check(const char *name)
         find_transport(name);
 }
 
+bool rt_halo_is_cut(const char *transport)
+{
+    return strcmp(transport, "none") == 0 && rt_comm_size() > 1;
+}
+
 const rt_transport_t *rt_halo_choose_transport(rt_halo_t *halo, const char *name)
 {
     if (forced) {

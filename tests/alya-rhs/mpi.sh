@@ -33,4 +33,6 @@ mutants_on_two_ranks alya_mutants
 refused 2 "is fewer cells than the 2 ranks" $mpirun -n 2 "$alya" --device cpu --cells 1x1x1
 refused 2 "missing.msh" $mpirun -n 2 "$alya" --device cpu --mesh missing.msh
 
+cut_off "" "$alya" --cells 6x5x4
+
 exit $failed

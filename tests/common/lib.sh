@@ -197,6 +197,18 @@ mutants_on_two_ranks()
     [ "$(echo "$mutants" | awk '{ print $2 - $4 }')" = 0 ] || fail "mutants on two ranks: $mutants"
 }
 
+# cut_off LADDER COMMAND...: two ranks that send each other nothing get a wrong field, and every rung of the ladder is found out:
+# the judge has an exchange of its own.
+cut_off()
+{
+    ladder=$1
+    shift
+    timeout 100 $mpirun -n 2 "$@" --device cpu --threads 1 --seconds 0 --transport none --ladder ${ladder:+--only $ladder} --json cut.json >cut.out 2>&1
+    got=$?
+    verdicts=$(grep -o '"verdict": *"[A-Z]*"' cut.json | grep -o '[A-Z]*' | sort -u)
+    [ $got = 1 ] && [ "$verdicts" = INVALID ] || fail "$*: without messages ended with $got, verdicts: $verdicts"
+}
+
 # copy_source FOLDER: copies the source, without what a build in place has made, for a build of another kind.
 copy_source()
 {

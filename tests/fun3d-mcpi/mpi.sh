@@ -107,4 +107,7 @@ for file in singular.mtx oneway.mtx empty.mtx inverted.su2; do
     refused 2 "$(sed -n "s/^$file //p" bad.list)" $mpirun -n 2 "$mcpi" $run --mesh $file --json bad.json
 done
 
+cut_off sweeps "$mcpi" --surface 5 --layers 6
+cut_off flow "$mcpi" --surface 4 --layers 6
+
 exit $failed

@@ -52,4 +52,8 @@ refused 2 "cannot share" $mpirun -n 4 "$gfnn" $run --elements 3x9x9 --ranks 4x1x
 refused 2 "missing.gfnn" $mpirun -n 2 "$gfnn" $run --weights missing.gfnn
 refused 2 "missing.voxels" $mpirun -n 2 "$gfnn" $run --model missing.voxels
 
+cut_off operator "$gfnn" --elements 8x8x8 --steps 1
+cut_off predictor "$gfnn" --elements 8x8x8 --steps 1
+cut_off solve "$gfnn" --elements 8x8x8 --steps 1
+
 exit $failed

@@ -118,8 +118,7 @@ static bool is_permutation(const int64_t *x, int64_t n, int64_t all)
     return sum == 0;
 }
 
-/* Returns how many ghosts have another vertex than their owners say, who say nothing with transport
- * none. Uses t->put. */
+/* Returns how many ghosts have another vertex than their owners say. Uses t->put. */
 static double wrong_ghosts(const mcpi_bench_t *t)
 {
     const mcpi_part_t *part = t->part;
@@ -129,7 +128,7 @@ static double wrong_ghosts(const mcpi_bench_t *t)
             t->put[i * t->nb + k] = i < part->rows ? (double)part->vertex[i] : -1;
     mcpi_update_ghosts(t, -1, t->put);
     for (int64_t i = part->rows; i < part->rows + part->ghosts; i++)
-        wrong += t->put[i * t->nb] >= 0 && t->put[i * t->nb] != (double)part->vertex[i];
+        wrong += t->put[i * t->nb] != (double)part->vertex[i];
     return wrong;
 }
 
