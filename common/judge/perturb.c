@@ -19,10 +19,17 @@
 #include "machine/comm.h"
 #include "machine/timer.h"
 
-enum { LEAST_THREADS = 16, MOST_THREADS = 256, LEAST_RUNS = 4, MOST_RUNS = 100, MOST_STOPS = 3 };
+enum { LEAST_THREADS = 16, MOST_THREADS = 256, LEAST_RUNS = 4, MOST_STOPS = 3 };
 enum { MOMENT_SEED = 29, LENGTH_SEED = 31 };
-static const double budget = 0.03;                   /* seconds of all cores */
+static const double budget = 0.07;                   /* seconds of all cores */
 static const double patience = 0.5, most_stop = 0.2; /* seconds */
+
+static int most_runs = 200;
+
+void rt_perturb_limit(int runs)
+{
+    most_runs = runs;
+}
 
 static struct timespec span(double seconds)
 {
@@ -154,7 +161,7 @@ double rt_perturb(void (*run)(void *data), double (*error)(void *data), void *da
     run_once(run, error, data, &worst); /* starts the threads */
     const double alone = run_once(run, error, data, &worst).seconds;
     stops_new();
-    for (uint64_t i = 0; i < MOST_RUNS; i++) {
+    for (uint64_t i = 0; i < (uint64_t)most_runs; i++) {
         if (i >= LEAST_RUNS && (spent.busy > budget || spent.seconds > patience))
             break;
         stops_set(alone, i);

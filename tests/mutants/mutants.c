@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/threads.h"
+#include "judge/perturb.h"
 #include "tests/common/check.h"
 
 /* --- the transport that loses a message --- */
@@ -288,6 +289,7 @@ int rt_mutants_main(const rt_mutants_t *suite, int argc, char **argv)
             every = (int)fmax(1, atof(argv[++i]));
     }
     start(app->name, device, &argc, &argv);
+    rt_perturb_limit(2);
     rt_threads_set(1); /* problems are tiny; checks that compare threads set the number */
     court_t court = {.suite = suite, .every = every, .verbose = verbose};
     court.cases = RT_NEW(case_t, (size_t)suite->problems, RT_HOST);

@@ -9,8 +9,8 @@ bool alya_schedule_is_right(const alya_mesh_t *mesh, const alya_schedule_t *s)
 {
     int64_t *chunk_of = RT_NEW(int64_t, (size_t)mesh->nodes, RT_HOST); /* the last one */
     uint8_t *times = RT_NEW(uint8_t, (size_t)mesh->elements, RT_HOST);
-    bool right = s->first[0] == 0 && s->first[s->chunks] == mesh->elements &&
-                 s->colour[0] == 0 && s->colour[s->colours] == s->chunks;
+    bool right = s->first[0] == 0 && s->first[s->chunks] == mesh->elements && s->colour[0] == 0 &&
+                 s->colour[s->colours] == s->chunks;
     if (mesh->elements > 0)
         memset(times, 0, (size_t)mesh->elements);
     for (int64_t n = 0; n < mesh->nodes; n++)

@@ -188,7 +188,9 @@ static double disturbed_error(void *data)
                     const int64_t at = c * g->plane + gfnn_at(g, i, j, k);
                     const double error = fabs(s->q[at] - d->want[at]);
                     if (error != 0)
-                        most = fmax(most, rt_finite(error) ? error / (ROUNDINGS * RT_EPS * d->bound[at]) : INFINITY);
+                        most = fmax(most, rt_finite(error)
+                                              ? error / (ROUNDINGS * RT_EPS * d->bound[at])
+                                              : INFINITY);
                     s->q[at] = NAN;
                 }
     return most;
@@ -202,13 +204,16 @@ static void verify_disturbed(const bench_t *b)
     disturbed_t d = {.b = b, .want = want, .bound = bound};
     for (int dim = 0; dim < 3; dim++) {
         const int64_t n = g->n[dim], extent = n < MOST_EXTENT ? n : MOST_EXTENT;
-        d.part.lo[dim] = (int64_t)(rt_hash((uint64_t)dim, b->seed + SALT_PART) % (uint64_t)(n - extent + 1));
+        d.part.lo[dim] =
+            (int64_t)(rt_hash((uint64_t)dim, b->seed + SALT_PART) % (uint64_t)(n - extent + 1));
         d.part.hi[dim] = d.part.lo[dim] + extent;
     }
     gfnn_judge_draw(b->box, g, b->seed + SALT_A, x);
-    rung_apply(b, &b->p->step.A, x, want); /* brings the ghosts of the rung's x */
-    gfnn_oracle_apply(b->p, &b->p->step.A, false, x, want);
-    gfnn_oracle_apply(b->p, &b->p->step.A, true, x, bound);
+    rung_apply(b, &b->p->step.A, x, want);                  /* brings the ghosts of the rung's x */
+    gfnn_oracle_apply(b->p, &b->p->step.A, false, x, want); /* and of this one */
+    for (int absolute = 0; absolute < 2; absolute++)        /* a kernel knows no mirrors */
+        gfnn_apply_reference(b->box, &b->p->model->materials, b->p->model->id, &b->p->step.A,
+                             absolute, x, absolute ? bound : want);
     rt_verdict_check(b->verdict, "A x while threads are stopped at random (of its rounding bound)",
                      rt_perturb(apply_disturbed, disturbed_error, &d), 1);
     release(b);
