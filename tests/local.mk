@@ -120,6 +120,7 @@ rt_scripts = \
 	tests/suite/completion.sh \
 	tests/suite/links.sh \
 	tests/suite/outside.sh \
+	tests/suite/races.sh \
 	tests/suite/reproducible.sh \
 	tests/suite/quickstart.sh \
 	tests/suite/report.sh

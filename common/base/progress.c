@@ -75,7 +75,9 @@ void rt_progress_start(int every)
     self.running = true;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_mutex_lock(&self.mutex); /* the thread reads what is set here */
     self.running = pthread_create(&self.thread, NULL, talk, &self.every) == 0;
+    pthread_mutex_unlock(&self.mutex);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 

@@ -40,13 +40,14 @@ static struct timespec span(double seconds)
 #ifdef __linux__
 #define STOP_SIGNAL (SIGRTMIN + 4)
 
+/* A thread may be stopped late, when the next run is being made ready: hence _Atomic. */
 static struct {
     timer_t timer[MOST_THREADS];
-    int left[MOST_THREADS]; /* stops of this run that are still to come */
+    _Atomic int left[MOST_THREADS]; /* stops of this run that are still to come */
     int n;
-    uint64_t run;
-    double within;          /* seconds between two stops of a thread, at most */
-    struct timespec length; /* of a stop */
+    _Atomic uint64_t run;
+    _Atomic double within; /* seconds between two stops of a thread, at most */
+    _Atomic double length; /* of a stop, in seconds */
     struct sigaction before;
 } stops;
 
@@ -65,7 +66,8 @@ static void stop(int number, siginfo_t *info, void *context)
     const int kept = errno, i = info->si_value.sival_int;
     (void)number;
     (void)context;
-    nanosleep(&stops.length, NULL);
+    const struct timespec length = span(stops.length);
+    nanosleep(&length, NULL);
     if (--stops.left[i] > 0)
         stops_arm(i, stops.within);
     errno = kept;
@@ -105,7 +107,7 @@ static void stops_set(double seconds, uint64_t run)
     const double length = (0.9 + 0.6 * rt_random(run, LENGTH_SEED)) * seconds;
     stops.run = run;
     stops.within = 0.3 * seconds;
-    stops.length = span(fmin(most_stop, length));
+    stops.length = fmin(most_stop, length);
     for (int i = 0; i < stops.n; i++) {
         stops.left[i] = 1 + (int)(run % MOST_STOPS);
         stops_arm(i, seconds);
