@@ -8,13 +8,11 @@
 #include <stddef.h>
 #include <string.h>
 
-const char *const nek_precond_names[] = {
-    [NEK_NONE] = "none",           [NEK_JACOBI] = "jacobi", [NEK_SCHWARZ] = "schwarz",
-    [NEK_MULTIGRID] = "multigrid", [NEK_AUTO] = "auto",     NULL};
-static const char *const smoothers[] = {
-    [NEK_SMOOTH_SCHWARZ] = "schwarz", [NEK_SMOOTH_JACOBI] = "jacobi", NULL};
-static const char *const coarse_solvers[] = {
-    [NEK_COARSE_CHEBYSHEV] = "chebyshev", [NEK_COARSE_TENSOR] = "tensor", NULL};
+const char *const nek_precond_names[] = {[NEK_NONE] = "none",
+                                         [NEK_JACOBI] = "jacobi",
+                                         [NEK_SCHWARZ] = "schwarz",
+                                         [NEK_AUTO] = "auto",
+                                         NULL};
 #define CONFIG nek_config_t
 static const rt_opt_t options[] = {
     RT_EXTENTS(CONFIG, elements, "elements", "EXxEYxEZ", "8x8x8", 1, 1e9,
@@ -34,24 +32,9 @@ static const rt_opt_t options[] = {
             "grade the layers in z: the first is R times thinner than their mean"),
     RT_CHOICE(CONFIG, precond, "precond", "NAME", "auto", nek_precond_names,
               "preconditioner of CG; jacobi: the diagonal of the assembled operator; schwarz: "
-              "overlapping elements, solved by fast diagonalisation, on all levels at once; "
-              "multigrid: a V-cycle over the levels; auto: none on the ladder iteration, schwarz "
-              "on the ladder solve, the only one that has schwarz and multigrid"),
-    RT_TEXT(CONFIG, levels, "levels", "N-M-...-1", "auto",
-            "for schwarz and multigrid: degrees of the levels, from --degree down to 1; auto: "
-            "thirds for schwarz (9-3-1), halves for multigrid (9-4-2-1)"),
-    RT_CHOICE(CONFIG, smoother, "smoother", "NAME", "schwarz", smoothers,
-              "for multigrid: what Chebyshev's polynomial accelerates on each level"),
-    RT_INT(CONFIG, order, "order", "K", "1", 1, 64,
-           "for multigrid: applications of the smoother before and after each coarser level"),
-    RT_REAL(CONFIG, interval, "interval", "X", "10", 1.5, 1e6,
-            "for multigrid: smooth the eigenvalues from 1/X of the largest on"),
-    RT_CHOICE(CONFIG, coarse, "coarse", "NAME", "chebyshev", coarse_solvers,
-              "for schwarz and multigrid: solver of the level of degree 1; chebyshev: a fixed "
-              "polynomial; tensor: fast diagonalisation of the whole box, exact if it is not bent"),
-    RT_INT(CONFIG, coarse_order, "coarse-order", "K", "0", 0, 128,
-           "for --coarse chebyshev: order of the polynomial, at most 128, as rounding errors of "
-           "FP32 grow with its square; 0: 8, or 2/3 of the elements along the longest side"),
+              "overlapping elements, solved by fast diagonalisation, on all levels at once; auto: "
+              "none on the ladder iteration, schwarz on the ladder solve, the only one that has "
+              "it"),
     RT_REAL(CONFIG, tolerance, "tolerance", "X", "1e-8", 1e-300, 1,
             "on the ladder solve: end when |r| is at most X |b|; on the ladder iteration: report "
             "the iteration at which it was"),
@@ -139,7 +122,7 @@ static bool solves(const rt_run_t *run)
         return strcmp(rung->ladder, "solve") == 0;
     if (run->opt.ladder && run->opt.only)
         return strcmp(run->opt.only, "solve") == 0;
-    return config->precond == NEK_SCHWARZ || config->precond == NEK_MULTIGRID;
+    return config->precond == NEK_SCHWARZ;
 }
 
 /* --- sizes --- */
@@ -193,28 +176,10 @@ static bool extents(rt_run_t *run, int64_t scale)
     return true;
 }
 
-/* Refuses levels that are none, and options that would change nothing. */
-static void check_precond(const rt_run_t *run)
-{
-    const nek_config_t *config = run->config;
-    const bool levels = config->precond >= NEK_SCHWARZ;
-    int degree[NEK_MOST_LEVELS];
-    rt_text_t why;
-    if (nek_level_degrees(config, config->precond, degree, &why) == 0)
-        rt_refuse(RT_USAGE, "--levels %s: %s", config->levels, why.text);
-    rt_run_refuse_ignored(run, !levels, "levels coarse coarse-order",
-                          "for --precond schwarz and multigrid alone");
-    rt_run_refuse_ignored(run, config->precond != NEK_MULTIGRID, "smoother order interval",
-                          "for --precond multigrid alone");
-    rt_run_refuse_ignored(run, config->coarse != NEK_COARSE_CHEBYSHEV, "coarse-order",
-                          "for --coarse chebyshev alone");
-}
-
 static void configure(rt_run_t *run)
 {
     nek_config_t *config = run->config;
     config->solves = solves(run);
-    check_precond(run);
     if (config->stretch != 1 && config->elements[2] < 2)
         rt_refuse(RT_USAGE, "--stretch %g: one layer of elements in z cannot be graded; use more",
                   config->stretch);

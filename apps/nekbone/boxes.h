@@ -79,29 +79,6 @@ NEK_ANYWHERE void nek_steps_next(nek_steps_t *s)
     s->k++;
 }
 
-/* Returns point q of the modes (to_modes) or points along d of x. */
-NEK_ANYWHERE float nek_modes_at(const nek_coarse_view_t *c, int d, bool to_modes, const float *x,
-                                int64_t q)
-{
-    const int m = c->grid.points[d];
-    const int64_t stride = d == 0   ? 1
-                           : d == 1 ? c->grid.points[0]
-                                    : (int64_t)c->grid.points[0] * c->grid.points[1];
-    const int at = (int)(q / stride % m);
-    const float *V = c->modes[d], *line = x + q - at * stride;
-    float sum = 0;
-    for (int l = 0; l < m; l++)
-        sum += (to_modes ? V[l * m + at] : V[at * m + l]) * line[l * stride];
-    return sum;
-}
-
-/* Returns the sum of eigenvalues of mode q. */
-NEK_ANYWHERE float nek_eigen_at(const nek_coarse_view_t *c, int64_t q)
-{
-    const int X = c->grid.points[0], Y = c->grid.points[1];
-    return c->eigen[0][q % X] + c->eigen[1][q / X % Y] + c->eigen[2][q / ((int64_t)X * Y)];
-}
-
 #ifdef __cplusplus
 
 /* --- small products, P values each, on several lines at a time --- */
@@ -309,50 +286,6 @@ NEK_ANYWHERE float nek_patch_solve(const Team &team, const nek_level_view_t &lev
     return keep ? energy : 0;
 }
 
-/* Returns the values of memory that nek_element_apply needs. */
-NEK_ANYWHERE constexpr int nek_apply_shared(int n)
-{
-    return 4 * n * n * n + n * n;
-}
-
-/* Computes box = D' G D x + its share of lambda x of element e. */
-template <class Team>
-NEK_ANYWHERE void nek_element_apply(const Team &team, const nek_level_view_t &level, const int n,
-                                    int64_t e, const float *x, float *boxes, float *shared)
-{
-    const int n2 = n * n, n3 = n2 * n;
-    float *u = shared, *ur = u + n3, *us = ur + n3, *ut = us + n3, *D = ut + n3;
-    const float *G = level.G + e * 6 * n3;
-    const int64_t from = nek_grid_box(&level.grid, e, NEK_OWN_BOX);
-    for (int q = team.member(); q < n3; q += team.size())
-        u[q] = x[from + nek_grid_in_box(&level.grid, n, q)];
-    for (int q = team.member(); q < n2; q += team.size())
-        D[q] = level.D[q];
-    team.barrier();
-    for (int q = team.member(); q < n3; q += team.size()) {
-        const int i = q % n, j = q / n % n, k = q / n2;
-        float r = 0, s = 0, t = 0;
-        for (int l = 0; l < n; l++) {
-            r += D[i * n + l] * u[q + l - i];
-            s += D[j * n + l] * u[q + (l - j) * n];
-            t += D[k * n + l] * u[q + (l - k) * n2];
-        }
-        ur[q] = G[q] * r + G[n3 + q] * s + G[2 * n3 + q] * t;
-        us[q] = G[n3 + q] * r + G[3 * n3 + q] * s + G[4 * n3 + q] * t;
-        ut[q] = G[2 * n3 + q] * r + G[4 * n3 + q] * s + G[5 * n3 + q] * t;
-    }
-    team.barrier();
-    for (int q = team.member(); q < n3; q += team.size()) {
-        const int i = q % n, j = q / n % n, k = q / n2;
-        float sum = level.lambda * nek_share(n, i) * nek_share(n, j) * nek_share(n, k) * u[q];
-        for (int l = 0; l < n; l++)
-            sum += D[l * n + i] * ur[q + l - i] + D[l * n + j] * us[q + (l - j) * n] +
-                   D[l * n + k] * ut[q + (l - k) * n2];
-        boxes[e * n3 + q] = sum;
-    }
-    team.barrier(); /* before the next element overwrites u */
-}
-
 /* Computes out[a][m][b] = sum_l M(l, m) in[a][l][b], M(l, m) = M[l by + m step]. */
 template <class Team>
 NEK_ANYWHERE void nek_contract(const Team &team, int A, int L, int B, int most, const float *M,
@@ -465,13 +398,12 @@ NEK_ANYWHERE void nek_element_restrict(const Team &team, const nek_level_view_t 
     team.barrier();
 }
 
-/* Adds to x (add false: sets it to) J times the coarse values of element e, at the points that no
- * element after it on this rank has. */
+/* Adds to x J times the coarse values of element e, at the points that no element after it on this
+ * rank has. */
 template <class Team>
 NEK_ANYWHERE void nek_element_prolong(const Team &team, const nek_level_view_t &coarse,
                                       const nek_level_view_t &fine, const int n, const int c,
-                                      int64_t e, const float *from, bool add, float *x,
-                                      float *shared)
+                                      int64_t e, const float *from, float *x, float *shared)
 {
     const nek_grid_t &g = fine.grid;
     float *a = shared, *b = a + n * n * n;
@@ -491,7 +423,7 @@ NEK_ANYWHERE void nek_element_prolong(const Team &team, const nek_level_view_t &
         const int i = q % n, j = q / n % n, k = q / (n * n);
         const int64_t at = to + nek_grid_in_box(&g, n, q);
         if ((i < n - 1 || last[0]) && (j < n - 1 || last[1]) && (k < n - 1 || last[2]))
-            x[at] = b[q] + (add ? x[at] : 0);
+            x[at] += b[q];
     }
     team.barrier();
 }

@@ -13,9 +13,9 @@ const char *nek_refuse(const rt_kernels_t *self, const void *options, rt_text_t 
     if (kernels->max_n && config->n > kernels->max_n)
         return kernels->max_n_reason;
     const int precond = nek_precond(config, kernels);
-    if (precond >= NEK_SCHWARZ && !kernels->preconditioner)
-        return "schwarz and multigrid are preconditioners of the ladder solve: use solve-cpu, or "
-               "--ladder --only solve";
+    if (precond == NEK_SCHWARZ && !kernels->preconditioner)
+        return "schwarz is a preconditioner of the ladder solve: use solve-cpu, or --ladder --only "
+               "solve";
     if (kernels->preconditioner && !config->solves)
         return "on the ladder solve: add --only solve, or --rung NAME without --ladder";
     if (kernels->preconditioner && !config->communication)

@@ -19,13 +19,7 @@ enum { NEK_MIN_N = 2, NEK_MAX_N = 24, NEK_MAX_N3 = 24 * 24 * 24 };
 enum { NEK_FIXED_N = 16 };
 
 /* --precond; nek_precond (precond.h) says what auto is for a rung. */
-typedef enum { NEK_NONE, NEK_JACOBI, NEK_SCHWARZ, NEK_MULTIGRID, NEK_AUTO } nek_precond_t;
-/* --smoother and --coarse */
-typedef enum { NEK_SMOOTH_SCHWARZ, NEK_SMOOTH_JACOBI } nek_smoother_t;
-typedef enum { NEK_COARSE_CHEBYSHEV, NEK_COARSE_TENSOR } nek_coarse_t;
-/* Degrees 23, 22, ..., 1 */
-enum { NEK_MOST_LEVELS = 23 };
-
+typedef enum { NEK_NONE, NEK_JACOBI, NEK_SCHWARZ, NEK_AUTO } nek_precond_t;
 /* The options (see --help), and what configure or extents derive from them. */
 typedef struct {
     int64_t elements[3]; /* of the whole mesh, x y z */
@@ -35,11 +29,7 @@ typedef struct {
     int precond; /* nek_precond_t */
     double tolerance;
     int64_t max_iterations; /* of a solve to the tolerance */
-    const char *levels;     /* "9-3-1", or "auto" */
-    int smoother, coarse;   /* nek_smoother_t, nek_coarse_t */
-    int64_t order, coarse_order;
-    double interval;
-    bool communication; /* no: leave out Q Q^T, as the paper did for its roofline */
+    bool communication;     /* no: leave out Q Q^T, as the paper did for its roofline */
 
     bool solves;            /* the run is of the ladder solve */
     int n;                  /* points per direction */

@@ -1,12 +1,10 @@
 /*
- * levels.c - the levels of a preconditioner: degrees, grids, transfers, operators, and the solver of
+ * levels.c - the levels of the preconditioner: degrees, grids, transfers, and the operator of
  * degree 1. Setup only, in FP64 on the host.
  */
 #include "config.h"
 #include "grid.h"
-#include <limits.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include "machine/timer.h"
 
@@ -17,51 +15,12 @@ int nek_precond(const nek_config_t *config, const nek_kernels_t *kernels)
     return kernels && kernels->preconditioner ? NEK_SCHWARZ : NEK_NONE;
 }
 
-/* --- degrees --- */
-
-static int automatic_degrees(int first, int precond, int *degree)
+int nek_level_degrees(const nek_config_t *config, int degree[NEK_MOST_LEVELS])
 {
     int count = 0;
-    for (int N = first; N > 1;) {
+    for (int N = (int)config->degree; N > 1; N = (N + 1) / 3)
         degree[count++] = N;
-        N = precond == NEK_MULTIGRID ? N / 2 : (N + 1) / 3 < 1 ? 1 : (N + 1) / 3;
-    }
     degree[count++] = 1;
-    return count;
-}
-
-int nek_level_degrees(const nek_config_t *config, int precond, int degree[NEK_MOST_LEVELS],
-                      rt_text_t *why)
-{
-    const char *text = config->levels;
-    const int first = (int)config->degree;
-    int count = 0, before = INT_MAX;
-    if (strcmp(text, "auto") == 0)
-        return automatic_degrees(first, precond, degree);
-    for (const char *at = text;; at++) {
-        char *end;
-        const long N = strtol(at, &end, 10);
-        if (end == at || (*end != '-' && *end != '\0') || *at < '0' || *at > '9') {
-            rt_text(why, "not degrees as in %d-3-1", first);
-            return 0;
-        }
-        if (N >= before || N < 1) {
-            rt_text(why, "degrees must fall, down to 1");
-            return 0;
-        }
-        if (count == 0 && N != first) {
-            rt_text(why, "the first must be --degree, which is %d", first);
-            return 0;
-        }
-        before = degree[count++] = (int)N;
-        at = end;
-        if (*at == '\0')
-            break;
-    }
-    if (before != 1) {
-        rt_text(why, "the last must be 1");
-        return 0;
-    }
     return count;
 }
 
@@ -163,55 +122,25 @@ static void fill_interpolation(int fine, int coarse, double *J)
         }
 }
 
-/* Returns the geometric factors of a level, whose elements are those through its own points. */
-static double *level_factors(const nek_config_t *config, int degree)
+/* --- degree 1 --- */
+
+/* Returns the geometric factors of degree 1, whose elements are those through their corners. */
+static double *corner_factors(const nek_config_t *config)
 {
     nek_config_t level = *config;
-    level.degree = degree;
-    level.n = degree + 1;
-    const int64_t n3 = (int64_t)level.n * level.n * level.n;
-    double *G = RT_NEW(double, 6 * (size_t)(config->local_elements * n3), RT_HOST), folded = 0;
+    level.degree = 1;
+    level.n = 2;
+    double *G = RT_NEW(double, 6 * 8 * (size_t)config->local_elements, RT_HOST), folded = 0;
 #pragma omp parallel for schedule(static) reduction(max : folded)
     for (int64_t e = 0; e < config->local_elements; e++)
-        if (!(nek_geometry(&level, e, G + e * 6 * n3, NULL, NULL) > 0))
+        if (!(nek_geometry(&level, e, G + e * 6 * 8, NULL, NULL) > 0))
             folded = 1;
     rt_comm_max(&folded, 1);
     if (folded > 0)
-        rt_refuse(RT_USAGE,
-                  "--levels: an element folds if its shape is taken at the points of degree %d "
-                  "only: %s",
-                  degree,
-                  degree == 1 ? "bend the mesh less, or take --precond jacobi"
-                              : "leave that level out, or bend the mesh less");
+        rt_refuse(RT_USAGE, "--precond schwarz: an element folds if its shape is taken at its "
+                            "corners only: bend the mesh less, or take --precond jacobi");
     return G;
 }
-
-/* Sets inverse to 1 / diagonal of the level's operator on the grid, 0 on the boundary. */
-static void fill_inverse(const nek_config_t *config, nek_level_t *level, const double *G)
-{
-    const nek_grid_t *grid = &level->grid;
-    const int n = grid->n, n3 = n * n * n;
-    level->inverse = RT_NEW(double, (size_t)grid->nodes, RT_HOST);
-    memset(level->inverse, 0, (size_t)grid->nodes * sizeof(double));
-    for (int64_t e = 0; e < config->local_elements; e++) {
-        double diag[NEK_MAX_N3];
-        const int64_t from = nek_grid_box(grid, e, NEK_OWN_BOX);
-        nek_element_diagonal(n, level->D, G + e * 6 * n3, diag);
-        for (int q = 0; q < n3; q++)
-            level->inverse[from + nek_grid_in_box(grid, n, q)] +=
-                diag[q] + level->lambda * nek_share(n, q % n) * nek_share(n, q / n % n) *
-                              nek_share(n, q / (n * n));
-    }
-    if (level->halo) {
-        rt_field_t field = rt_field_f64(level->inverse);
-        rt_halo_do(level->halo, RT_HALO_SUM, &field);
-    }
-    for (int64_t q = 0; q < grid->nodes; q++)
-        level->inverse[q] =
-            nek_grid_is_inside(grid, q) && level->inverse[q] > 0 ? 1 / level->inverse[q] : 0;
-}
-
-/* --- degree 1 --- */
 
 /* Adds the matrix of an element to the stencils; returns the largest eigenvalue of it with respect to
  * its diagonal. The largest of the mesh is no larger than that of all elements. */
@@ -245,16 +174,16 @@ static double add_element(const nek_config_t *config, nek_levels_t *levels, cons
 
 static void fill_stencil(const nek_config_t *config, nek_levels_t *levels)
 {
-    const nek_level_t *level = &levels->level[levels->count - 1];
-    const nek_grid_t *grid = &level->grid;
+    const nek_grid_t *grid = &levels->level[levels->count - 1].grid;
     const size_t values = NEK_STENCIL * (size_t)grid->nodes;
-    double *G = level_factors(config, 1);
+    double z[2], w[2], D[4], *G = corner_factors(config);
+    nek_gll(2, z, w, D);
     levels->stencil = RT_NEW(double, values, RT_HOST);
     levels->coarse_inverse = RT_NEW(double, (size_t)grid->nodes, RT_HOST);
     memset(levels->stencil, 0, values * sizeof(double));
     for (int64_t e = 0; e < config->local_elements; e++)
         levels->coarse_largest =
-            fmax(levels->coarse_largest, add_element(config, levels, level->D, G + e * 48, e));
+            fmax(levels->coarse_largest, add_element(config, levels, D, G + e * 48, e));
     RT_FREE(G, RT_HOST);
     rt_comm_max(&levels->coarse_largest, 1);
     for (int s = 0; s < NEK_STENCIL; s++)
@@ -278,7 +207,7 @@ static int coarse_order(const nek_config_t *config)
     for (int d = 0; d < 3; d++)
         longest = config->elements[d] > longest ? config->elements[d] : longest;
     const int64_t fit = (2 * longest + 2) / 3;
-    return (int)(config->coarse_order > 0 ? config->coarse_order : fit < LEAST ? LEAST : fit);
+    return (int)(fit < LEAST ? LEAST : fit);
 }
 
 /* --- all --- */
@@ -287,52 +216,31 @@ static void fill_level(const nek_config_t *config, nek_levels_t *levels, int l, 
                        const double *lengths, const char *transport)
 {
     nek_level_t *level = &levels->level[l];
-    const bool last = l == levels->count - 1, multigrid = levels->precond == NEK_MULTIGRID;
-    const size_t n = (size_t)degree + 1;
-    double z[NEK_MAX_N], w[NEK_MAX_N];
     level->grid = nek_grid_of(config, degree);
     level->halo = nek_grid_halo(config, &level->grid, transport, RT_CPU, RT_HOST);
-    level->D = RT_NEW(double, n *n, RT_HOST);
-    nek_gll((int)n, z, w, level->D);
-    level->lambda = config->lambda * pow((double)config->degree / degree, 3);
     if (l > 0) {
-        const int fine = levels->level[l - 1].grid.n;
-        level->J = RT_NEW(double, (size_t)fine *n, RT_HOST);
-        fill_interpolation(fine, (int)n, level->J);
+        const int fine = levels->level[l - 1].grid.n, n = degree + 1;
+        level->J = RT_NEW(double, (size_t)(fine * n), RT_HOST);
+        fill_interpolation(fine, n, level->J);
     }
-    if (last)
-        return;
-    if (multigrid && l > 0)
-        level->G = level_factors(config, degree);
-    if (multigrid && config->smoother == NEK_SMOOTH_JACOBI)
-        fill_inverse(config, level, level->G);
-    else
+    if (l < levels->count - 1)
         nek_fill_patches(config, lengths, level);
 }
 
-nek_levels_t *nek_levels_new(const nek_config_t *config, int precond, double *G,
-                             const char *transport)
+nek_levels_t *nek_levels_new(const nek_config_t *config, const char *transport)
 {
     int degree[NEK_MOST_LEVELS];
-    rt_text_t why;
     const double begin = rt_clock();
     nek_levels_t *levels = RT_NEW(nek_levels_t, 1, RT_HOST);
     memset(levels, 0, sizeof *levels);
     levels->config = config;
-    levels->precond = precond;
-    levels->count = nek_level_degrees(config, precond, degree, &why);
-    levels->level[0].G = G;
+    levels->count = nek_level_degrees(config, degree);
     double *lengths = nek_edge_lengths(config);
     for (int l = 0; l < levels->count; l++)
         fill_level(config, levels, l, degree[l], lengths, transport);
-    if (config->coarse == NEK_COARSE_TENSOR)
-        nek_fill_modes(config, lengths, levels);
-    else
-        fill_stencil(config, levels);
+    fill_stencil(config, levels);
     levels->coarse_order = coarse_order(config);
     RT_FREE(lengths, RT_HOST);
-    if (precond == NEK_MULTIGRID)
-        nek_find_largest(levels);
     levels->seconds = rt_clock() - begin;
     return levels;
 }
@@ -341,42 +249,29 @@ void nek_levels_destroy(nek_levels_t *levels)
 {
     if (!levels)
         return;
-    levels->level[0].G = NULL; /* the problem's */
     for (int l = 0; l < levels->count; l++) {
         nek_level_t *level = &levels->level[l];
-        double **const arrays[] = {&level->S, &level->eigen,   &level->D,
-                                   &level->G, &level->inverse, &level->J};
-        for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-            RT_FREE(*arrays[i], RT_HOST);
+        RT_FREE(level->S, RT_HOST);
+        RT_FREE(level->eigen, RT_HOST);
+        RT_FREE(level->J, RT_HOST);
         rt_halo_destroy(level->halo);
     }
     RT_FREE(levels->stencil, RT_HOST);
     RT_FREE(levels->coarse_inverse, RT_HOST);
-    for (int d = 0; d < 3; d++) {
-        RT_FREE(levels->modes[d], RT_HOST);
-        RT_FREE(levels->mode_eigen[d], RT_HOST);
-    }
     RT_FREE(levels, RT_HOST);
 }
 
-double nek_levels_memory(const nek_config_t *config, int precond)
+double nek_levels_memory(const nek_config_t *config)
 {
     int degree[NEK_MOST_LEVELS];
-    rt_text_t why;
-    const bool multigrid = precond == NEK_MULTIGRID;
-    const bool jacobi = multigrid && config->smoother == NEK_SMOOTH_JACOBI;
-    const int count = nek_level_degrees(config, precond, degree, &why);
+    const int count = nek_level_degrees(config, degree);
     const double elements = (double)config->local_elements;
     double values = 0, halos = 0;
     for (int l = 0; l < count; l++) {
         const nek_grid_t g = nek_grid_of(config, degree[l]);
-        const double n = g.n, patch = g.patch, nodes = (double)g.nodes;
-        values += n * n;
-        if (l == count - 1)
-            values += config->coarse == NEK_COARSE_CHEBYSHEV ? (NEK_STENCIL + 1) * nodes : 0;
-        else
-            values += (jacobi ? nodes : elements * 3 * patch * (patch + 1)) +
-                      (multigrid && l > 0 ? elements * 6 * n * n * n : 0);
+        const double patch = g.patch;
+        values += l == count - 1 ? (NEK_STENCIL + 1) * (double)g.nodes
+                                 : elements * 3 * patch * (patch + 1);
         if (rt_comm_size() > 1)
             halos += (double)rt_halo_predict(0, nek_grid_shared(config, &g, NULL, NULL, NULL), 1,
                                              RT_HOST);

@@ -58,7 +58,7 @@ typedef struct {
     double diag_min, diag_max;   /* of A over all points inside; 1 without a preconditioner */
     double *b;       /* [points] right-hand side, the same at every copy, 0 on the boundary */
     rt_halo_t *halo; /* Q Q^T on host arrays; NULL with communication off */
-    struct nek_levels *levels;   /* of schwarz and multigrid (precond.h); NULL until it is needed */
+    struct nek_levels *levels;   /* of schwarz (precond.h); NULL until it is needed */
     nek_reference_t reference;   /* of b, made once by nek_reference_solve; x NULL: not yet */
     double eigen_min, eigen_max; /* extreme Ritz values of A, or of A / diag(A) */
     nek_target_t *target;        /* of the ladder solve; NULL until it is needed */

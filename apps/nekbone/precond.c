@@ -1,11 +1,9 @@
 /*
- * precond.c - the preconditioners over a rung's kernels, in FP32 inside the FP64 of CG.
+ * precond.c - the preconditioner over a rung's kernels, in FP32 inside the FP64 of CG.
  *
  * r is scaled by a power of two to about 1 before it is rounded, so that its values stay far from
- * the ends of FP32's range, and z is scaled back. Vectors of a level, each on its grid:
- *
- *     r    what is left of the right-hand side      x    the level's answer
- *     d    the last step                            t    a sum of boxes
+ * the ends of FP32's range, and z is scaled back. Vectors of a level, each on its grid, are
+ * r, the right-hand side, and x, the level's answer.
  *
  * This file does not know about devices; the kernels are in nek_precond_ops_t.
  */
@@ -48,15 +46,6 @@ static void solve_patches(const nek_solver_t *s, const level_t *level, float *x)
     collect(s, level, NEK_PATCH, x);
 }
 
-/* r -= A d */
-static void subtract(const nek_solver_t *s, const level_t *level)
-{
-    const data_t *d = s->precond;
-    d->ops->apply(&s->view, &level->view, level->d, boxes_of(d, level));
-    collect(s, level, NEK_OWN_BOX, level->t);
-    d->ops->axpby(&s->view, level->view.grid.nodes, -1, NULL, level->t, 1, level->r);
-}
-
 /* r of the next level = J' r */
 static void restrict_to_next(const nek_solver_t *s, const level_t *level)
 {
@@ -65,36 +54,7 @@ static void restrict_to_next(const nek_solver_t *s, const level_t *level)
     collect(s, level + 1, NEK_OWN_BOX, level[1].r);
 }
 
-/* x += Chebyshev's polynomial of the smoother, applied to r, whose last step is not yet subtracted
- * from r; fresh: x was 0. */
-static void smooth(const nek_solver_t *s, const level_t *level, bool fresh)
-{
-    const data_t *data = s->precond;
-    const nek_precond_ops_t *ops = data->ops;
-    const int64_t nodes = level->view.grid.nodes;
-    const double most = 1.1 * level->largest, least = level->largest / data->config->interval;
-    const double middle = (most + least) / 2, half = (most - least) / 2;
-    double rho = half / middle, a = 1 / middle, b = 0;
-    for (int k = 0; k < data->config->order; k++) {
-        if (k > 0) {
-            const double next = 1 / (2 * middle / half - rho);
-            subtract(s, level);
-            a = 2 * next / half;
-            b = next * rho;
-            rho = next;
-        }
-        if (level->view.inverse) {
-            ops->axpby(&s->view, nodes, (float)a, level->view.inverse, level->r, (float)b,
-                       level->d);
-        } else {
-            solve_patches(s, level, level->t);
-            ops->axpby(&s->view, nodes, (float)a, NULL, level->t, (float)b, level->d);
-        }
-        ops->axpby(&s->view, nodes, 1, NULL, level->d, fresh && k == 0 ? 0 : 1, level->x);
-    }
-}
-
-/* --- the preconditioners --- */
+/* --- the preconditioner --- */
 
 /* x of level 1 = the sum over the levels from there on, where the last one's may still be under way
  * on the side stream. The first patches run beside it; then the side stream goes on by itself. */
@@ -139,7 +99,7 @@ static void add_lower_levels(const nek_solver_t *s)
     for (int l = 1; l < last; l++)
         solve_patches(s, &d->level[l], d->level[l].x);
     for (int l = last; l > 1; l--)
-        ops->prolong(&s->view, &d->level[l].view, &d->level[l - 1].view, d->level[l].x, true,
+        ops->prolong(&s->view, &d->level[l].view, &d->level[l - 1].view, d->level[l].x,
                      d->level[l - 1].x);
 }
 
@@ -154,7 +114,7 @@ static void add_levels(const nek_solver_t *s)
     if (d->count == 1)
         return;
     solve_patches(s, level, level->x);
-    d->ops->prolong(&s->view, &level[1].view, &level->view, level[1].x, true, level->x);
+    d->ops->prolong(&s->view, &level[1].view, &level->view, level[1].x, level->x);
 }
 
 /* The same where level 0 begins and ends in kernels of the rung. The lower levels, whose many small
@@ -181,39 +141,14 @@ static void add_levels_below_top(nek_solver_t *s)
     d->ops->top(s, d->boxes, &level[1].view, level[1].x, level->x);
 }
 
-/* x of level 0 = a V-cycle. */
-static void cycle(const nek_solver_t *s)
-{
-    const data_t *d = s->precond;
-    const int last = d->count - 1;
-    for (int l = 0; l < last; l++) {
-        smooth(s, &d->level[l], true);
-        subtract(s, &d->level[l]);
-        restrict_to_next(s, &d->level[l]);
-    }
-    d->ops->coarse(&s->view, &d->coarse, d->level[last].r, d->level[last].x);
-    for (int l = last - 1; l >= 0; l--) {
-        const level_t *level = &d->level[l];
-        d->ops->prolong(&s->view, &level[1].view, &level->view, level[1].x, false, level->d);
-        d->ops->axpby(&s->view, level->view.grid.nodes, 1, NULL, level->d, 1, level->x);
-        subtract(s, level);
-        smooth(s, level, false);
-    }
-}
-
 void nek_single_levels(nek_solver_t *s)
 {
     const data_t *d = s->precond;
     exchange(d->level, RT_HALO_COPY, d->level->r);
-    if (d->precond == NEK_MULTIGRID) {
-        cycle(s);
-        if (d->ops->top)
-            d->ops->top(s, NULL, NULL, NULL, d->level->x);
-    } else if (d->ops->top) {
+    if (d->ops->top)
         add_levels_below_top(s);
-    } else {
+    else
         add_levels(s);
-    }
 }
 
 double nek_single_apply(nek_solver_t *s, double norm, const double *r)
@@ -258,28 +193,20 @@ static float *zeroed(const nek_solver_t *s, size_t n)
     return x;
 }
 
-static void new_level(const nek_solver_t *s, const nek_level_t *from, bool smooths, level_t *to)
+static void new_level(const nek_solver_t *s, const nek_level_t *from, level_t *to)
 {
     const nek_config_t *config = s->problem->config;
     const nek_grid_t *g = &from->grid;
     const size_t elements = (size_t)config->local_elements, n = (size_t)g->n,
                  patch = (size_t)g->patch, nodes = (size_t)g->nodes;
-    const bool multigrid = smooths && nek_precond(config, s->kernels) == NEK_MULTIGRID;
     *to = (level_t){
         .view = {.grid = *g,
-                 .lambda = (float)from->lambda,
                  .S = rounded(s, from->S, elements * 3 * patch * patch),
                  .eigen = rounded(s, from->eigen, elements * 3 * patch),
-                 .D = rounded(s, from->D, n * n),
-                 .G = multigrid ? rounded(s, from->G, elements * 6 * n * n * n) : NULL,
-                 .inverse = rounded(s, from->inverse, nodes),
                  .J = rounded(s, from->J, from->J ? (size_t)from[-1].grid.n * n : 0)},
         .halo = nek_grid_halo(config, g, s->problem->run->opt.transport, s->rung->kind, s->space),
         .r = zeroed(s, nodes),
-        .x = zeroed(s, nodes),
-        .d = multigrid ? zeroed(s, nodes) : NULL,
-        .t = multigrid ? zeroed(s, nodes) : NULL,
-        .largest = from->largest};
+        .x = zeroed(s, nodes)};
 }
 
 static void new_coarse(const nek_solver_t *s, const nek_levels_t *levels, nek_coarse_view_t *to)
@@ -295,11 +222,6 @@ static void new_coarse(const nek_solver_t *s, const nek_levels_t *levels, nek_co
                               .smallest = (float)least,
                               .order = levels->coarse_order,
                               .work = zeroed(s, 4 * nodes)};
-    for (int d = 0; d < 3; d++) {
-        const size_t m = (size_t)g->points[d];
-        to->modes[d] = rounded(s, levels->modes[d], m * m);
-        to->eigen[d] = rounded(s, levels->mode_eigen[d], m);
-    }
 }
 
 /* Returns the values of the boxes of elements of that degree. */
@@ -316,10 +238,9 @@ void nek_single_set_up(nek_solver_t *s)
     memset(d, 0, sizeof *d);
     d->ops = s->kernels->preconditioner->ops;
     d->config = s->problem->config;
-    d->precond = levels->precond;
     d->count = levels->count;
     for (int l = 0; l < d->count; l++)
-        new_level(s, &levels->level[l], l < d->count - 1, &d->level[l]);
+        new_level(s, &levels->level[l], &d->level[l]);
     new_coarse(s, levels, &d->coarse);
     d->boxes = RT_NEW(float, most_boxes(d->config, levels->level[0].grid.degree), s->space);
     if (d->count > 1)
@@ -331,20 +252,16 @@ void nek_single_tear_down(nek_solver_t *s)
     data_t *d = s->precond;
     for (int l = 0; l < d->count; l++) {
         level_t *level = &d->level[l];
-        const void *const arrays[] = {
-            level->view.S, level->view.eigen, level->view.D, level->view.G, level->view.inverse,
-            level->view.J, level->r,          level->x,      level->d,      level->t};
-        for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-            rt_free((void *)arrays[i], s->space);
+        RT_FREE(level->view.S, s->space);
+        RT_FREE(level->view.eigen, s->space);
+        RT_FREE(level->view.J, s->space);
+        RT_FREE(level->r, s->space);
+        RT_FREE(level->x, s->space);
         rt_halo_destroy(level->halo);
     }
     RT_FREE(d->coarse.stencil, s->space);
     RT_FREE(d->coarse.inverse, s->space);
     RT_FREE(d->coarse.work, s->space);
-    for (int k = 0; k < 3; k++) {
-        RT_FREE(d->coarse.modes[k], s->space);
-        RT_FREE(d->coarse.eigen[k], s->space);
-    }
     RT_FREE(d->boxes, s->space);
     RT_FREE(d->low, s->space);
     RT_FREE(s->precond, RT_HOST);
@@ -353,26 +270,17 @@ void nek_single_tear_down(nek_solver_t *s)
 /* Counts floats; halos of several ranks come on top. */
 void nek_single_memory(const nek_config_t *config, rt_space_t space, double bytes[RT_SPACES])
 {
-    const int precond = nek_precond(config, NULL) == NEK_MULTIGRID ? NEK_MULTIGRID : NEK_SCHWARZ;
-    const bool multigrid = precond == NEK_MULTIGRID;
-    const bool jacobi = multigrid && config->smoother == NEK_SMOOTH_JACOBI;
     const double elements = (double)config->local_elements;
     int degree[NEK_MOST_LEVELS];
-    rt_text_t why;
-    const int count = nek_level_degrees(config, precond, degree, &why);
+    const int count = nek_level_degrees(config, degree);
     double floats = (double)most_boxes(config, degree[0]);
     if (count > 1)
         floats += (double)most_boxes(config, degree[1]);
     for (int l = 0; l < count; l++) {
         const nek_grid_t g = nek_grid_of(config, degree[l]);
-        const double nodes = (double)g.nodes, n = g.n, patch = g.patch;
-        floats += n * n + 2 * nodes;
-        if (l == count - 1)
-            floats += 4 * nodes +
-                      (config->coarse == NEK_COARSE_CHEBYSHEV ? (NEK_STENCIL + 1) * nodes : 0);
-        else
-            floats += (jacobi ? nodes : elements * 3 * patch * (patch + 1)) +
-                      multigrid * (2 * nodes + elements * 6 * n * n * n);
+        const double nodes = (double)g.nodes, patch = g.patch;
+        floats += 2 * nodes + (l == count - 1 ? (4 + NEK_STENCIL + 1) * nodes
+                                              : elements * 3 * patch * (patch + 1));
         if (rt_comm_size() > 1) {
             const int64_t shared = nek_grid_shared(config, &g, NULL, NULL, NULL);
             bytes[space] += (double)rt_halo_predict(0, shared, 1, space);

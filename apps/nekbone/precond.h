@@ -1,5 +1,5 @@
 /*
- * precond.h - preconditioners by levels of polynomial degree: element Schwarz and multigrid.
+ * precond.h - the preconditioner by levels of polynomial degree: element Schwarz.
  *
  * A level has polynomials of one degree N on the elements of the mesh. Its fields are on a grid: each
  * point of this rank once, x fastest, with a ring of one more point around them. Those of the ring
@@ -10,12 +10,10 @@
  *               method: the box of an element and one more layer of points, on which the operator
  *               is taken as that of a straight box of the element's mean edges, so that its inverse
  *               is three small matrices and a division (fast diagonalisation: Lynch, Rice and
- *               Thomas 1964; Fischer and Lottes 2005). At degree 1 a solver of the whole mesh is in
- *               its place.
- *   multigrid   a V-cycle over the levels. Chebyshev's polynomial accelerates F, or the inverse of
- *               the diagonal, before and after the next level.
+ *               Thomas 1964; Fischer and Lottes 2005). At degree 1 a fixed polynomial
+ *               (Chebyshev's) of the whole mesh's operator is in its place.
  *
- * Both are linear, symmetric and positive. R is the transpose of P, interpolation at the points.
+ * It is linear, symmetric and positive. R is the transpose of P, interpolation at the points.
  *
  * The shift lambda is not the mass matrix, so it has no fast diagonalisation. On functions that are
  * smooth in an element, lambda is lambda N^3 / volume times the mass matrix, which has one.
@@ -27,6 +25,9 @@
 #define NEK_PRECOND_H
 
 #include "nekbone.h"
+
+/* 23-8-3-1 */
+enum { NEK_MOST_LEVELS = 4 };
 
 #ifdef __cplusplus
 extern "C" {
@@ -57,38 +58,27 @@ typedef struct {
     double *S;       /* [elements][3][patch point][mode] modes of a patch along x, y, z, times the
                        weight of the point, 1 / sqrt(patches that have it); 0 beyond the patch */
     double *eigen;   /* [elements][3][patch] their eigenvalues; those along x with the shift */
-    double *D, *G;   /* as in nek_view_t, on this level; G NULL where no operator is needed */
-    double *inverse; /* [nodes] 1 / diagonal, for Jacobi's smoother; NULL */
     double *J;       /* [n of the finer level][n]: this level's polynomials at the finer points */
-    double lambda;
-    double largest;  /* eigenvalue of the smoother times the operator, for multigrid */
     rt_halo_t *halo; /* of host grids in FP64; NULL on one rank */
 } nek_level_t;
 
 typedef struct nek_levels {
     const nek_config_t *config;
-    int precond, count;
+    int count;
     nek_level_t level[NEK_MOST_LEVELS];
     /* The operator of degree 1: [27][nodes], 0 at the boundary; [nodes] 1 / diagonal */
     double *stencil, *coarse_inverse;
     double coarse_largest; /* bound of the eigenvalues of the inverse diagonal times the operator */
     int coarse_order;
-    double *modes[3], *mode_eigen[3]; /* --coarse tensor: [E + 3][E + 3] point, mode; [E + 3] */
-    double seconds;                   /* that it took to make it */
+    double seconds; /* that it took to make it */
 } nek_levels_t;
 
 /* Returns the preconditioner of a rung: config's, with auto resolved. */
 int nek_precond(const nek_config_t *config, const nek_kernels_t *kernels);
-/* Returns the degrees of the levels, finest first; the answer is their number. 0: `why` says what is
- * wrong with --levels. */
-int nek_level_degrees(const nek_config_t *config, int precond, int degree[NEK_MOST_LEVELS],
-                      rt_text_t *why);
-/* Makes the levels for schwarz or multigrid; G are the problem's factors, which must stay.
- * Collective. */
-nek_levels_t *nek_levels_new(const nek_config_t *config, int precond, double *G,
-                             const char *transport);
-/* Sets `largest` of the levels, for multigrid. Collective. cpu/solve_reference.c */
-void nek_find_largest(nek_levels_t *levels);
+/* Fills the degrees of the levels, finest first: thirds, down to 1. Returns their number. */
+int nek_level_degrees(const nek_config_t *config, int degree[NEK_MOST_LEVELS]);
+/* Makes the levels for schwarz. Collective. */
+nek_levels_t *nek_levels_new(const nek_config_t *config, const char *transport);
 void nek_levels_destroy(nek_levels_t *levels);
 /* Makes a halo of a level's grid: sums complete points that several ranks have, copies bring the
  * ring. NULL on one rank. Collective. */
@@ -97,7 +87,7 @@ rt_halo_t *nek_grid_halo(const nek_config_t *config, const nek_grid_t *grid, con
 /* Returns the grid of a level. */
 nek_grid_t nek_grid_of(const nek_config_t *config, int degree);
 /* Returns the bytes of the levels, on this rank's host. */
-double nek_levels_memory(const nek_config_t *config, int precond);
+double nek_levels_memory(const nek_config_t *config);
 /* Returns the halos' entries of this rank on a level: with copies on other ranks, those counted. */
 int64_t nek_grid_shared(const nek_config_t *config, const nek_grid_t *grid, int64_t *index,
                         int64_t *gid, uint8_t *owner);
@@ -105,29 +95,26 @@ int64_t nek_grid_shared(const nek_config_t *config, const nek_grid_t *grid, int6
 /* Computes eigenvalues and orthonormal eigenvectors (columns of V[m][m]) of the symmetric A[m][m],
  * which is overwritten, by Jacobi's rotations. */
 void nek_symmetric_eigen(int m, double *A, double *eigen, double *V);
-/* Fills S and eigen of all elements of a level, and of the whole box (modes); lengths[3][local + 2
- * each way] are the mean edges of the elements and their neighbours. */
+/* Fills S and eigen of all elements of a level; lengths[3][local + 2 each way] are the mean edges of
+ * the elements and their neighbours. */
 double *nek_edge_lengths(const nek_config_t *config);
 void nek_fill_patches(const nek_config_t *config, const double *lengths, nek_level_t *level);
-void nek_fill_modes(const nek_config_t *config, const double *lengths, nek_levels_t *levels);
 
 /* --- kernels --- */
 
 /* What kernels see of a level; arrays in the rung's space, FP32. */
 typedef struct {
     nek_grid_t grid;
-    float lambda;
-    const float *S, *eigen, *D, *G, *inverse, *J;
+    const float *S, *eigen, *J;
     double *energy; /* NULL, or where kernels leave parts of r' (sum of the boxes) */
 } nek_level_view_t;
 
 typedef struct {
     nek_grid_t grid;
-    const float *stencil, *inverse; /* chebyshev */
-    float largest, smallest;        /* ends of the interval */
+    const float *stencil, *inverse;
+    float largest, smallest; /* ends of the interval */
     int order;
-    const float *modes[3], *eigen[3]; /* tensor; NULL */
-    float *work;                      /* [4][nodes], 0 on the boundary */
+    float *work; /* [4][nodes], 0 on the boundary */
 } nek_coarse_view_t;
 
 /* Arrays are in the rung's space. Grids are whole, ring included. Each function returns when its
@@ -139,25 +126,19 @@ typedef struct {
     /* box of each element [elements][patch^3] = S (S' r / sum of eigenvalues) */
     void (*schwarz)(const nek_view_t *view, const nek_level_view_t *level, const float *r,
                     float *boxes);
-    /* box of each element [elements][n^3] = D' G D x + its share of lambda x */
-    void (*apply)(const nek_view_t *view, const nek_level_view_t *level, const float *x,
-                  float *boxes);
     /* box of each element [elements][coarse n^3] = its share of J' r */
     void (*restrict_)(const nek_view_t *view, const nek_level_view_t *fine,
                       const nek_level_view_t *coarse, const float *r, float *boxes);
-    /* x += J (coarse x) on own points; add false: x = */
+    /* x += J (coarse x) on own points. NULL: the rung has raise and top */
     void (*prolong)(const nek_view_t *view, const nek_level_view_t *coarse,
-                    const nek_level_view_t *fine, const float *from, bool add, float *x);
+                    const nek_level_view_t *fine, const float *from, float *x);
     /* sum = the sum of the boxes at each point of the grid, 0 on the boundary of the box */
     void (*collect)(const nek_view_t *view, const nek_level_view_t *level, nek_box_t kind,
                     const float *boxes, float *sum);
-    /* y = a x + b y, times the inverse diagonal if `inverse`; b 0: y is not read */
-    void (*axpby)(const nek_view_t *view, int64_t nodes, float a, const float *inverse,
-                  const float *x, float b, float *y);
     /* x = coarse solve of r, which it may overwrite. It may still run, beside what follows, until
-     * prolong is called. */
+     * prolong, raise or top is called. */
     void (*coarse)(const nek_view_t *view, const nek_coarse_view_t *coarse, float *r, float *x);
-    /* Both or NULL, for levels that are added up: r of the last level = this rank's sum of J' times
+    /* Both or NULL: r of the last level = this rank's sum of J' times
      * boxes of the level before; and x = the sum of the patches' boxes + this rank's share of J
      * (coarse x), in place of collect and prolong. */
     void (*restrict_last)(const nek_view_t *view, const nek_level_view_t *fine,
@@ -181,15 +162,14 @@ typedef struct {
 typedef struct {
     nek_level_view_t view;
     rt_halo_t *halo;
-    float *r, *x, *d, *t;
-    double largest;
+    float *r, *x;
 } nek_single_level_t;
 
 /* What a rung over nek_precond_ops_t keeps in nek_solver_t.precond. */
 typedef struct {
     const nek_precond_ops_t *ops;
     const nek_config_t *config;
-    int precond, count;
+    int count;
     nek_single_level_t level[NEK_MOST_LEVELS];
     nek_coarse_view_t coarse;
     float *boxes, *low; /* of the finest level, and of those below: they may be used together */
@@ -207,7 +187,7 @@ struct nek_preconditioner {
     /* p = z + beta p with that z */
     void (*update_p)(nek_solver_t *s, double beta, double *p);
     const nek_precond_ops_t *ops; /* NULL for the reference */
-    bool adds_levels; /* r.z of several levels of schwarz is the sum of their r' F r, in FP32 */
+    bool adds_levels;             /* r.z of several levels is the sum of their r' F r, in FP32 */
 };
 
 /* precond.c: functions of all rungs but the reference */

@@ -22,10 +22,8 @@ static void add_precond(const nek_solver_t *s, rt_text_t *line)
     rt_text_add(line, "%s", nek_precond_names[nek_precond(config, s->kernels)]);
     for (int l = 0; levels && l < levels->count; l++)
         rt_text_add(line, "%s%d", l ? "-" : " ", levels->level[l].grid.degree);
-    if (levels && config->coarse == NEK_COARSE_CHEBYSHEV)
+    if (levels)
         rt_text_add(line, ", chebyshev of order %d", levels->coarse_order);
-    else if (levels)
-        rt_text_add(line, ", tensor");
 }
 
 /* Summarizes the history. The verification has compared it with the reference's and with b - A

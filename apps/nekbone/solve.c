@@ -75,7 +75,7 @@ void *nek_solver_new(void *problem, const rt_rung_t *rung)
     s->view.choice = rt_tune_choice(p->run, rung);
     if (s->kernels->set_up)
         s->kernels->set_up(s);
-    if (to_tolerance && nek_precond(config, s->kernels) >= NEK_SCHWARZ)
+    if (to_tolerance && nek_precond(config, s->kernels) == NEK_SCHWARZ)
         s->kernels->preconditioner->set_up(s);
     return s;
 }
@@ -170,9 +170,8 @@ static void first_sums(nek_solver_t *s, double sum[2])
 
 struct nek_levels *nek_levels(nek_problem_t *p, const nek_kernels_t *kernels)
 {
-    const int precond = nek_precond(p->config, kernels);
-    if (!p->levels && precond >= NEK_SCHWARZ)
-        p->levels = nek_levels_new(p->config, precond, p->G, p->run->opt.transport);
+    if (!p->levels && nek_precond(p->config, kernels) == NEK_SCHWARZ)
+        p->levels = nek_levels_new(p->config, p->run->opt.transport);
     return p->levels;
 }
 

@@ -32,7 +32,7 @@ void nek_trace(const rt_run_t *run, const rt_rung_t *rung, rt_trace_t *trace)
     const nek_config_t *config = run->config;
     const int precond = nek_precond(config, nek_kernels(rung));
     int boxes[3];
-    if (precond >= NEK_SCHWARZ)
+    if (precond == NEK_SCHWARZ)
         rt_refuse(RT_USAGE,
                   "--trace: what the levels of a preconditioner exchange is not told; give "
                   "--precond none or jacobi");

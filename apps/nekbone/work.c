@@ -32,12 +32,11 @@
  *
  *   patch           12 m^4 + m^3 flops; reads r (4 V) and S (12 m^2 + 12 m bytes an element);
  *                   writes boxes (4 m^3), which the sum reads; writes z (4 V)
- *   operator        12 n^4 + 15 n^3 flops; reads x and 24 n^3 bytes of factors; boxes likewise
  *   transfers       2 n^3 c + ... flops; read and write their grids
  *
  * A rung with its own cg fuses CG's lines around it: an element pass (x, p, factors; v, p.v), and an
- * update that adds the copies of v as it reads them (V points of r, each once). With schwarz the
- * element pass adds up z and never stores it; with multigrid it reads z, and r.z is a pass.
+ * update that adds the copies of v as it reads them (V points of r, each once). The element pass
+ * adds up z and never stores it; at degree 1, which has no patches, it reads z, and r.z is a pass.
  *
  * `global` also writes ur, us, ut to memory and reads them again: 48 bytes more. `vector` and
  * `batched` have seven sweeps instead of ax (cpu/vector.c). Rungs that fuse lines have their own
@@ -126,35 +125,23 @@ static void add_fused_lines(const nek_config_t *config, double iterations, doubl
 }
 
 /* Returns the least work of one application of the preconditioner. */
-static cost_t precond_cost(const nek_config_t *config, int precond)
+static cost_t precond_cost(const nek_config_t *config)
 {
-    enum { SINGLE = sizeof(float) };
+    enum { SINGLE = sizeof(float), LEAST_ORDER = 8 };
     const double E =
         (double)config->elements[0] * (double)config->elements[1] * (double)config->elements[2];
-    const bool multigrid = precond == NEK_MULTIGRID;
-    const double smooths = multigrid ? 2 * (double)config->order : 1,
-                 applies = multigrid ? 2 * (double)config->order : 0;
     int degree[NEK_MOST_LEVELS];
-    rt_text_t why;
-    const int count = nek_level_degrees(config, precond, degree, &why);
+    const int count = nek_level_degrees(config, degree);
     cost_t cost = {0, 0, 0};
     for (int l = 0; l < count; l++) {
-        const double N = degree[l], n = N + 1, n3 = n * n * n, m = N + 3, m3 = m * m * m;
+        const double N = degree[l], n = N + 1, m = N + 3, m3 = m * m * m;
         const double V = SINGLE * single_points(config, N);
         if (l == count - 1) {
-            const double order =
-                (double)config->coarse_order > 0 ? (double)config->coarse_order : 8;
-            const double sweeps = config->coarse == NEK_COARSE_TENSOR ? 6 : order;
-            add_cost(&cost, sweeps, 2 * NEK_STENCIL * V / SINGLE, 2 * V, V);
+            add_cost(&cost, LEAST_ORDER, 2 * NEK_STENCIL * V / SINGLE, 2 * V, V);
             continue;
         }
-        if (multigrid && config->smoother == NEK_SMOOTH_JACOBI)
-            add_cost(&cost, smooths, 3 * V / SINGLE, 3 * V, V);
-        else
-            add_cost(&cost, smooths, E * (12 * m * m3 + m3),
-                     V + SINGLE * E * (m3 + 3 * m * m + 3 * m), V + SINGLE * E * m3);
-        add_cost(&cost, applies, E * (12 * n * n3 + 15 * n3), V + SINGLE * E * 7 * n3,
-                 V + SINGLE * E * n3);
+        add_cost(&cost, 1, E * (12 * m * m3 + m3), V + SINGLE * E * (m3 + 3 * m * m + 3 * m),
+                 V + SINGLE * E * m3);
         const double c = degree[l + 1] + 1.0, transfer = 2 * n * c * (n * n + n * c + c * c);
         add_cost(&cost, 1, 2 * E * transfer, 2 * V, V);
     }
@@ -167,16 +154,16 @@ static void solve_work(const nek_config_t *config, const rt_rung_t *rung, double
     const nek_kernels_t *kernels = nek_kernels(rung);
     const int precond = nek_precond(config, kernels);
     const double P = stored_points(config);
-    const bool fused = precond >= NEK_SCHWARZ && kernels && kernels->cg,
-               has_z = !fused || precond == NEK_MULTIGRID || config->degree == 1;
+    const bool fused = precond == NEK_SCHWARZ && kernels && kernels->cg,
+               has_z = !fused || config->degree == 1;
     credit(config, "solve", 1, credited, false, work);
     if (fused)
         add_fused_lines(config, iterations, P, has_z, work);
     else
         nek_work_add(config, iterations, P, shared_points(config), 7, 1, work);
-    if (precond < NEK_SCHWARZ)
+    if (precond != NEK_SCHWARZ)
         return;
-    const cost_t cost = precond_cost(config, precond);
+    const cost_t cost = precond_cost(config);
     const double not_written = has_z ? 0 : 4 * single_points(config, (double)config->degree);
     rt_work_add(work, "precondition", iterations, cost.flops, cost.read,
                 cost.written - not_written);
@@ -235,11 +222,10 @@ static double larger(double a, double b)
 static double solve_memory(const nek_config_t *config, const nek_kernels_t *kernels,
                            rt_space_t space, double bytes[RT_SPACES])
 {
-    const int precond = nek_precond(config, kernels);
     double own[RT_SPACES] = {0};
     own[RT_HOST] = 6 * (double)(config->max_iterations + 1) * VALUE; /* two solvers' histories */
-    if (precond >= NEK_SCHWARZ) {
-        own[RT_HOST] += nek_levels_memory(config, precond);
+    if (nek_precond(config, kernels) == NEK_SCHWARZ) {
+        own[RT_HOST] += nek_levels_memory(config);
         kernels->preconditioner->memory(config, space, own);
         nek_precond_reference.memory(config, RT_HOST, own);
     }

@@ -50,10 +50,8 @@ if [ -n "$transports" ]; then
             --elements 2x2x2 --degree 2 --iterations 1100 --seconds 0
         valid gpus-trilinear-$transport $mpirun -n 2 "$nekbone" --rung trilinear --transport $transport \
             --elements 4x4x4 --degree 9 --seconds 0
-        for precond in schwarz multigrid; do
-            valid gpus-solve-$precond-$transport $mpirun -n 2 "$nekbone" --rung solve-cuda --precond $precond \
-                --transport $transport --elements 4x4x6 --degree 7 --lambda 0 --seconds 0
-        done
+        valid gpus-solve-$transport $mpirun -n 2 "$nekbone" --rung solve-cuda --transport $transport --elements 4x4x6 \
+            --degree 7 --lambda 0 --seconds 0
     done
     valid gpus-bulk $mpirun -n 2 "$nekbone" --rung fused --choose factors=bulk --elements 4x4x4 --degree 4 --seconds 0
 fi

@@ -34,8 +34,6 @@ problem="--device cpu --elements 4x4x2 --degree 5 --ripple 0.2 --lambda 0 --seco
 valid one-solve "$nekbone" $problem --rung solve-reference --json one.json
 ranks 2 2x1x1 solve-reference
 ranks 4 1x2x2 solve-cpu 6e-8
-problem="$problem --precond multigrid --coarse tensor"
-valid one-multigrid "$nekbone" $problem --rung solve-cpu --json one.json
 ranks 2 1x1x2 solve-cpu 6e-8
 
 mutants_on_two_ranks nekbone_mutants

@@ -1,6 +1,6 @@
 /*
- * boxes_reference.c - the parts of a preconditioner as they are defined: patches, operators,
- * transfers, and the solvers of degree 1, in FP64. See solve_reference.c.
+ * boxes_reference.c - the parts of the preconditioner as they are defined: patches,
+ * transfers, and the solver of degree 1, in FP64. See solve_reference.c.
  */
 #include "config.h"
 #include "boxes_reference.h"
@@ -91,19 +91,6 @@ static double share(int n, int q)
     return nek_share(n, q % n) * nek_share(n, q / n % n) * nek_share(n, q / (n * n));
 }
 
-void nek_ref_apply(const nek_ref_job_t *job, int64_t e, double *box)
-{
-    const nek_level_t *level = job->level;
-    const int n = level->grid.n, n3 = n * n * n;
-    double u[NEK_MAX_N3];
-    const nek_view_t one = {
-        .n = n, .elements = 1, .points = n3, .D = level->D, .G = level->G + e * 6 * n3};
-    own_values(&level->grid, job->in, e, u);
-    nek_reference.ax(&one, u, box);
-    for (int q = 0; q < n3; q++)
-        box[q] += level->lambda * share(n, q) * u[q];
-}
-
 void nek_ref_restrict(const nek_ref_job_t *job, int64_t e, double *box)
 {
     const int n = job->level->grid.n, c = job->other->grid.n;
@@ -153,7 +140,7 @@ static void apply_stencil(const nek_levels_t *levels, const double *x, double *y
 }
 
 /* Applies Chebyshev's polynomial of the inverse diagonal times the operator to r; overwrites r. */
-static void coarse_chebyshev(const nek_ref_data_t *data, double *r, double *x)
+void nek_ref_coarse(const nek_ref_data_t *data, double *r, double *x)
 {
     const nek_levels_t *levels = data->levels;
     const int64_t nodes = levels->level[levels->count - 1].grid.nodes;
@@ -173,43 +160,4 @@ static void coarse_chebyshev(const nek_ref_data_t *data, double *r, double *x)
         }
         rho = next;
     }
-}
-
-/* x = V (V' r / sums of eigenvalues) for the whole box. */
-static void coarse_tensor(const nek_ref_data_t *data, const double *r, double *x)
-{
-    const nek_levels_t *levels = data->levels;
-    const nek_grid_t *g = &levels->level[levels->count - 1].grid;
-    double *a = data->coarse, *b = a + g->nodes;
-    int64_t stride = 1;
-    memcpy(a, r, (size_t)g->nodes * sizeof *a);
-    for (int turn = 0; turn < 6; turn++) {
-        const int d = turn % 3, m = g->points[d];
-        stride = d == 0 ? 1 : stride * g->points[d - 1];
-        const double *V = levels->modes[d];
-#pragma omp parallel for schedule(static)
-        for (int64_t q = 0; q < g->nodes; q++) {
-            const int at = (int)(q / stride % m);
-            double sum = 0;
-            for (int l = 0; l < m; l++)
-                sum += (turn < 3 ? V[l * m + at] : V[at * m + l]) * a[q + (l - at) * stride];
-            b[q] = sum;
-        }
-        double *swap = a;
-        a = b;
-        b = swap;
-        for (int64_t q = 0; q < g->nodes && turn == 2; q++)
-            a[q] /= levels->mode_eigen[0][q % g->points[0]] +
-                    levels->mode_eigen[1][q / g->points[0] % g->points[1]] +
-                    levels->mode_eigen[2][q / ((int64_t)g->points[0] * g->points[1])];
-    }
-    memcpy(x, a, (size_t)g->nodes * sizeof *x);
-}
-
-void nek_ref_coarse(const nek_ref_data_t *data, double *r, double *x)
-{
-    if (data->levels->modes[0])
-        coarse_tensor(data, r, x);
-    else
-        coarse_chebyshev(data, r, x);
 }

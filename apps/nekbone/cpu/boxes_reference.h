@@ -1,5 +1,5 @@
 /*
- * boxes_reference.h - the parts of a preconditioner by their definition; private to
+ * boxes_reference.h - the parts of the preconditioner by their definition; private to
  * boxes_reference.c and solve_reference.c. Host, FP64; grids with rings.
  */
 #ifndef NEK_BOXES_REFERENCE_H
@@ -8,7 +8,7 @@
 #include "../grid.h"
 
 typedef struct {
-    double *r, *x, *d, *t; /* [nodes] of a level */
+    double *r, *x; /* [nodes] of a level */
 } nek_ref_fields_t;
 typedef struct {
     const nek_levels_t *levels;
@@ -23,8 +23,8 @@ typedef struct {
 } nek_ref_job_t;
 typedef void nek_ref_element_fn(const nek_ref_job_t *job, int64_t e, double *box);
 
-/* S (S' r / sums of eigenvalues); D' G D x + the share of lambda x; J' (share of r). */
-nek_ref_element_fn nek_ref_patch, nek_ref_apply, nek_ref_restrict;
+/* S (S' r / sums of eigenvalues); J' (share of r). */
+nek_ref_element_fn nek_ref_patch, nek_ref_restrict;
 
 /* Sets sum to the sum of what `element` makes of each element's box of that size, on all ranks. */
 void nek_ref_add_boxes(const nek_level_t *level, nek_box_t kind, int size,

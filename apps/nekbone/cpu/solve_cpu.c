@@ -88,73 +88,25 @@ NEK_INLINE void patch(const int P, const nek_level_view_t *level, int64_t e, con
     in_rows(P, P2, T, a, box);
 }
 
-/* box = D' G D x + the share of lambda x */
-NEK_INLINE void apply(const int n, const nek_level_view_t *level, int64_t e, const float *x,
-                      float *restrict box)
-{
-    const int n2 = n * n, n3 = n2 * n;
-    const float *D = level->D, *G = level->G + e * 6 * n3;
-    float u[NEK_MAX_N3], r[NEK_MAX_N3], s[NEK_MAX_N3], t[NEK_MAX_N3];
-    float T[NEK_MAX_N * NEK_MAX_N];
-    for (int q = 0; q < n2; q++)
-        T[q % n * n + q / n] = D[q];
-    load(&level->grid, n, x + nek_grid_box(&level->grid, e, NEK_OWN_BOX), u);
-    in_rows(n, n2, T, u, r);
-    for (int k = 0; k < n; k++)
-        over_rows(n, n, D, 1, n, u + k * n2, s + k * n2);
-    over_rows(n, n2, D, 1, n, u, t);
-    for (int q = 0; q < n3; q++) {
-        const float a = r[q], b = s[q], c = t[q];
-        r[q] = G[q] * a + G[n3 + q] * b + G[2 * n3 + q] * c;
-        s[q] = G[n3 + q] * a + G[3 * n3 + q] * b + G[4 * n3 + q] * c;
-        t[q] = G[2 * n3 + q] * a + G[4 * n3 + q] * b + G[5 * n3 + q] * c;
-    }
-    in_rows(n, n2, D, r, box);
-    for (int k = 0; k < n; k++) {
-        float layer[NEK_MAX_N * NEK_MAX_N];
-        over_rows(n, n, D, n, 1, s + k * n2, layer);
-        for (int q = 0; q < n2; q++)
-            box[k * n2 + q] += layer[q];
-    }
-    over_rows(n, n2, D, n, 1, t, r);
-    for (int q = 0; q < n3; q++)
-        box[q] += r[q] + level->lambda * nek_share(n, q % n) * nek_share(n, q / n % n) *
-                             nek_share(n, q / n2) * u[q];
-}
-
 /* One function for each size, so that the constant reaches every loop bound above. */
 typedef void element_fn(const nek_level_view_t *level, int64_t e, const float *x, float *box);
 #define DEFINE(N)                                                                               \
     static void patch_##N(const nek_level_view_t *level, int64_t e, const float *x, float *box) \
     {                                                                                           \
         patch(N + 2, level, e, x, box);                                                         \
-    }                                                                                           \
-    static void apply_##N(const nek_level_view_t *level, int64_t e, const float *x, float *box) \
-    {                                                                                           \
-        apply(N, level, e, x, box);                                                             \
     }
 NEK_FOR_EACH_N(DEFINE)
-#define ENTRY(N) [N] = {patch_##N, apply_##N},
-static element_fn *const code_of[NEK_MAX_N + 1][2] = {NEK_FOR_EACH_N(ENTRY)};
-
-static void every_element(const nek_view_t *view, const nek_level_view_t *level,
-                          element_fn *element, int size, const float *x, float *boxes)
-{
-#pragma omp parallel for schedule(static)
-    for (int64_t e = 0; e < view->elements; e++)
-        element(level, e, x, boxes + e * size * size * size);
-}
+#define ENTRY(N) [N] = patch_##N,
+static element_fn *const patch_of[NEK_MAX_N + 1] = {NEK_FOR_EACH_N(ENTRY)};
 
 static void schwarz(const nek_view_t *view, const nek_level_view_t *level, const float *r,
                     float *boxes)
 {
-    every_element(view, level, code_of[level->grid.n][0], level->grid.patch, r, boxes);
-}
-
-static void apply_level(const nek_view_t *view, const nek_level_view_t *level, const float *x,
-                        float *boxes)
-{
-    every_element(view, level, code_of[level->grid.n][1], level->grid.n, x, boxes);
+    const int size = level->grid.patch;
+    element_fn *const element = patch_of[level->grid.n];
+#pragma omp parallel for schedule(static)
+    for (int64_t e = 0; e < view->elements; e++)
+        element(level, e, r, boxes + e * size * size * size);
 }
 
 /* --- transfers --- */
@@ -195,7 +147,7 @@ static void restrict_(const nek_view_t *view, const nek_level_view_t *fine,
 }
 
 static void prolong(const nek_view_t *view, const nek_level_view_t *coarse,
-                    const nek_level_view_t *fine, const float *from, bool add, float *x)
+                    const nek_level_view_t *fine, const float *from, float *x)
 {
     const nek_grid_t *g = &fine->grid;
     const int n = g->n, c = coarse->grid.n;
@@ -217,7 +169,7 @@ static void prolong(const nek_view_t *view, const nek_level_view_t *coarse,
                 float *line = to + k * plane + j * row;
                 const float *values = b + (k * n + j) * n;
                 for (int i = 0; i < ni; i++)
-                    line[i] = values[i] + (add ? line[i] : 0);
+                    line[i] += values[i];
             }
     }
 }
@@ -227,10 +179,10 @@ static void prolong(const nek_view_t *view, const nek_level_view_t *coarse,
 /* Below this many points waking the threads takes longer than the work. */
 enum { WORTH_THREADS = 8192 };
 
-static void axpby(const nek_view_t *view, int64_t nodes, float a, const float *inverse,
-                  const float *restrict x, float b, float *restrict y)
+/* y = a x + b y, times the inverse diagonal if `inverse`; b 0: y is not read */
+static void axpby(int64_t nodes, float a, const float *inverse, const float *restrict x, float b,
+                  float *restrict y)
 {
-    (void)view;
 #pragma omp parallel for simd schedule(static) if (nodes > WORTH_THREADS)
     for (int64_t q = 0; q < nodes; q++)
         y[q] = a * (inverse ? inverse[q] * x[q] : x[q]) + (b != 0 ? b * y[q] : 0);
@@ -325,53 +277,29 @@ static void apply_stencil(const nek_coarse_view_t *c, const float *d, float *t)
         }
 }
 
-static void chebyshev(const nek_view_t *view, const nek_coarse_view_t *c, float *r, float *x)
+static void coarse(const nek_view_t *view, const nek_coarse_view_t *c, float *r, float *x)
 {
+    (void)view;
     const int64_t nodes = c->grid.nodes;
     const float middle = (c->largest + c->smallest) / 2, half = (c->largest - c->smallest) / 2;
     float *d = c->work, *t = d + nodes, rho = half / middle;
-    axpby(view, nodes, 1 / middle, c->inverse, r, 0, d);
-    axpby(view, nodes, 1, NULL, d, 0, x);
+    axpby(nodes, 1 / middle, c->inverse, r, 0, d);
+    axpby(nodes, 1, NULL, d, 0, x);
     for (int k = 1; k < c->order; k++) {
         const float next = 1 / (2 * middle / half - rho);
         apply_stencil(c, d, t);
-        axpby(view, nodes, -1, NULL, t, 1, r);
-        axpby(view, nodes, 2 * next / half, c->inverse, r, next * rho, d);
-        axpby(view, nodes, 1, NULL, d, 1, x);
+        axpby(nodes, -1, NULL, t, 1, r);
+        axpby(nodes, 2 * next / half, c->inverse, r, next * rho, d);
+        axpby(nodes, 1, NULL, d, 1, x);
         rho = next;
     }
 }
 
-static void tensor(const nek_coarse_view_t *c, const float *r, float *x)
-{
-    const nek_grid_t *g = &c->grid;
-    const int X = g->points[0], Y = g->points[1], Z = g->points[2];
-    float *a = c->work, *b = a + g->nodes;
-    contract(Z * Y, X, 1, X, c->modes[0], X, 1, r, a);
-    contract(Z, Y, X, Y, c->modes[1], Y, 1, a, b);
-    contract(1, Z, X * Y, Z, c->modes[2], Z, 1, b, a);
-    for (int64_t q = 0; q < g->nodes; q++)
-        a[q] /= c->eigen[0][q % X] + c->eigen[1][q / X % Y] + c->eigen[2][q / (X * Y)];
-    contract(1, Z, X * Y, Z, c->modes[2], 1, Z, a, b);
-    contract(Z, Y, X, Y, c->modes[1], 1, Y, b, a);
-    contract(Z * Y, X, 1, X, c->modes[0], 1, X, a, x);
-}
-
-static void coarse(const nek_view_t *view, const nek_coarse_view_t *c, float *r, float *x)
-{
-    if (c->modes[0])
-        tensor(c, r, x);
-    else
-        chebyshev(view, c, r, x);
-}
-
 static const nek_precond_ops_t ops = {.take = take,
                                       .schwarz = schwarz,
-                                      .apply = apply_level,
                                       .restrict_ = restrict_,
                                       .prolong = prolong,
                                       .collect = nek_collect_rows,
-                                      .axpby = axpby,
                                       .coarse = coarse,
                                       .dot = dot,
                                       .update_p = update_p};

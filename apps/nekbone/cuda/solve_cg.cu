@@ -50,18 +50,6 @@ template <class F> static void with_n(const nek_solver_t *s, F f)
     nek_fixed_n<NEK_FIXED_N>(s->view.n, f);
 }
 
-/* Calls f(n, c): c is the next level's n where that is what is usual, 0 where it comes at run time. */
-template <class F> static void with_sizes(const nek_solver_t *s, const nek_level_view_t *next, F f)
-{
-    with_n(s, [&](auto n) {
-        constexpr int usual = nek_usual_next(n());
-        if (next && next->grid.n == usual)
-            f(n, std::integral_constant<int, usual>());
-        else
-            f(n, std::integral_constant<int, 0>());
-    });
-}
-
 /* Launches as many blocks as can be resident; each takes elements in turn. */
 template <class Kernel, class... Arguments>
 static void launch_turns(const data_t *d, bool chained, Kernel *kernel, size_t bytes,
@@ -88,7 +76,7 @@ static void settle(const nek_solver_t *s, nek_stage stage)
 /* Returns the next level to which update restricts; NULL: none. */
 static const nek_level_view_t *next_level(const nek_single_t *p)
 {
-    return p->precond == NEK_SCHWARZ && p->count > 1 ? &p->level[1].view : nullptr;
+    return p->count > 1 ? &p->level[1].view : nullptr;
 }
 
 static size_t transfer_bytes(const data_t *d, const nek_level_view_t *next)
@@ -106,9 +94,9 @@ static void update(nek_solver_t *s, nek_stage stage, const double *from)
     const nek_level_view_t *next = next_level(p);
     const size_t bytes = transfer_bytes(d, next);
     rt_timer_start("update", s->rung->kind);
-    with_sizes(s, next, [&](auto n, auto c) {
-        launch_turns(d, stage == NEK_UPDATED && !d->pcg.shared, pcg_update<n(), c()>, bytes, d->pcg,
-                     stage, from, next ? next->grid.n : 0, next ? next->J : nullptr, p->low);
+    with_n(s, [&](auto n) {
+        launch_turns(d, stage == NEK_UPDATED && !d->pcg.shared, pcg_update<n()>, bytes, d->pcg,
+                     stage, from, next ? next->J : nullptr, p->low);
     });
     settle(s, stage);
     rt_timer_stop("update");
@@ -137,7 +125,7 @@ void nek_pcg_top(nek_solver_t *s, const float *boxes, const nek_level_view_t *ne
     d->pcg.top = {};
     rt_side_join();
     if (boxes) {
-        d->pcg.top = {boxes, next->J, from, next->grid, next->grid.n};
+        d->pcg.top = {boxes, next->J, from, next->grid};
         if (d->pcg.shared)
             sum_near(s, NEK_PATCH, boxes, RT_F32, x);
         rt_launch(false, pcg_add_levels, 1, 1024, 0, d->pcg, last.r, last.x,
@@ -153,12 +141,12 @@ static void element(nek_solver_t *s)
 {
     const auto *d = static_cast<const data_t *>(s->data);
     rt_timer_start("element", s->rung->kind);
-    with_sizes(s, next_level(static_cast<const nek_single_t *>(s->precond)), [&](auto N, auto c) {
+    with_n(s, [&](auto N) {
         constexpr int n = N();
         const nek_halves<n> D = nek_halve<n>(s->view.D_host);
         const size_t bytes =
             nek_line_bytes<n>(d->launch.per_block, nek_factors_ahead<n>::shared, 0);
-        launch_turns(d, true, pcg_element<n, c()>, bytes, D, d->pcg);
+        launch_turns(d, true, pcg_element<n>, bytes, D, d->pcg);
     });
     settle(s, NEK_APPLIED);
     rt_timer_stop("element");
@@ -331,7 +319,7 @@ void nek_pcg_set_up(nek_solver_t *s)
     rt_fill(a.trace, s->space, 0, traced * sizeof *a.trace); /* the last has no alpha and beta */
     a.told = RT_NEW(int64_t, 1, RT_PINNED);
     a.partial = RT_NEW(double, d->launch.blocks, s->space);
-    if (p->precond == NEK_SCHWARZ && p->count > 1) {
+    if (p->count > 1) {
         for (int l = 0; l < p->count - 1; l++)
             a.energies += nek_patch_blocks(&s->view, &p->level[l].view);
         double *of = a.energy = RT_NEW(double, static_cast<size_t>(a.energies), s->space);

@@ -42,7 +42,6 @@ typedef struct {
 typedef struct {
     const float *boxes, *J, *x;
     nek_grid_t next;
-    int c; /* n of the next level, or 0 */
 } nek_top_t;
 
 /* What the kernels see. Arrays in element order, but r32 and z, which are on the grid of level 0. r

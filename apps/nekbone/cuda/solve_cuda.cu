@@ -74,48 +74,14 @@ __global__ void __launch_bounds__(patch_block<P, lines>::all, patch_block<P, lin
     }
 }
 
-template <int n>
-__global__ void __launch_bounds__(NEK_POINT_THREADS)
-    operators(const __grid_constant__ nek_level_view_t level, const float *x, float *boxes)
-{
-    extern __shared__ __align__(16) float any_memory[];
-    const nek_team team = {static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x)};
-    nek_element_apply(team, level, n, blockIdx.x, x, boxes, any_memory);
-}
-
-/* n and c 0: the levels' own. */
-template <int n, int c>
 __global__ void __launch_bounds__(NEK_TEAM_THREADS)
     restrictions(const __grid_constant__ nek_level_view_t fine,
                  const __grid_constant__ nek_level_view_t coarse, const float *r, float *boxes)
 {
     extern __shared__ __align__(16) float any_memory[];
     const nek_team team = {static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x)};
-    nek_element_restrict(team, fine, coarse, n ? n : fine.grid.n, c ? c : coarse.grid.n, blockIdx.x,
-                         r, boxes, any_memory);
-}
-
-template <int n, int c>
-__global__ void __launch_bounds__(NEK_TEAM_THREADS)
-    prolongations(const __grid_constant__ nek_level_view_t coarse,
-                  const __grid_constant__ nek_level_view_t fine, const float *from, bool add,
-                  float *x)
-{
-    extern __shared__ __align__(16) float any_memory[];
-    const nek_team team = {static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x)};
-    nek_element_prolong(team, coarse, fine, n ? n : fine.grid.n, c ? c : coarse.grid.n, blockIdx.x,
-                        from, add, x, any_memory);
-}
-
-/* Launches a kernel with a block for each element and so many floats of shared memory. */
-template <class Kernel, class... Arguments>
-static void launch(const nek_view_t *view, Kernel *kernel, int threads, int values,
-                   const Arguments &...arguments)
-{
-    const size_t bytes = sizeof(float) * static_cast<size_t>(values);
-    nek_allow_shared(kernel, bytes);
-    rt_launch(false, kernel, static_cast<unsigned>(view->elements), static_cast<unsigned>(threads),
-              bytes, arguments...);
+    nek_element_restrict(team, fine, coarse, fine.grid.n, coarse.grid.n, blockIdx.x, r, boxes,
+                         any_memory);
 }
 
 /* Calls f(patch_block<P, lines>()). */
@@ -149,51 +115,15 @@ static void schwarz(const nek_view_t *view, const nek_level_view_t *level, const
     });
 }
 
-static void apply(const nek_view_t *view, const nek_level_view_t *level, const float *x,
-                  float *boxes)
-{
-    const int values = nek_apply_shared(level->grid.n);
-    nek_fixed_n<NEK_FIXED_N>(level->grid.n, [&](auto n) {
-        launch(view, operators<n()>, NEK_POINT_THREADS, values, *level, x, boxes);
-    });
-}
-
-/* Returns the threads that move an element of n^3 points between levels. */
-static int transfer_threads(int n)
-{
-    const int warps = nek_whole_warps(n * n * n);
-    return warps < NEK_TEAM_THREADS ? warps : NEK_TEAM_THREADS;
-}
-
-/* Calls f(n, c) with the sizes of two levels, if they are of the last transfer of usual levels; else
- * with 0. */
-template <class F>
-static void with_transfer(const nek_level_view_t *fine, const nek_level_view_t *coarse, F f)
-{
-    enum { MOST = 6 };
-    const std::integral_constant<int, 2> two;
-    const std::integral_constant<int, 0> any;
-    if (coarse->grid.n != 2 || !nek_fixed_n<MOST>(fine->grid.n, [&](auto n) { f(n, two); }))
-        f(any, any);
-}
-
 static void restrict_(const nek_view_t *view, const nek_level_view_t *fine,
                       const nek_level_view_t *coarse, const float *r, float *boxes)
 {
-    with_transfer(fine, coarse, [&](auto n, auto c) {
-        launch(view, restrictions<n(), c()>, transfer_threads(fine->grid.n),
-               nek_transfer_shared(fine->grid.n), *fine, *coarse, r, boxes);
-    });
-}
-
-static void prolong(const nek_view_t *view, const nek_level_view_t *coarse,
-                    const nek_level_view_t *fine, const float *from, bool add, float *x)
-{
-    rt_side_join();
-    with_transfer(fine, coarse, [&](auto n, auto c) {
-        launch(view, prolongations<n(), c()>, transfer_threads(fine->grid.n),
-               nek_transfer_shared(fine->grid.n), *coarse, *fine, from, add, x);
-    });
+    const int n = fine->grid.n, warps = nek_whole_warps(n * n * n);
+    const int threads = warps < NEK_TEAM_THREADS ? warps : NEK_TEAM_THREADS;
+    const size_t bytes = sizeof(float) * static_cast<size_t>(nek_transfer_shared(n));
+    nek_allow_shared(restrictions, bytes);
+    rt_launch(false, restrictions, static_cast<unsigned>(view->elements),
+              static_cast<unsigned>(threads), bytes, *fine, *coarse, r, boxes);
 }
 
 /* --- points --- */
@@ -227,17 +157,17 @@ static void collect(const nek_view_t *, const nek_level_view_t *level, nek_box_t
     each_point(level->grid.nodes, collect_points, level->grid, kind, boxes, sum);
 }
 
-/* A warp has a point. n 0: the level's own. */
+/* A warp has a point. n: of the level before. */
 template <int n>
 __global__ void __launch_bounds__(NEK_POINT_THREADS)
-    restrict_points(int64_t count, const __grid_constant__ nek_level_view_t last, int given,
+    restrict_points(int64_t count, const __grid_constant__ nek_level_view_t last,
                     const float *boxes, float *r)
 {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int64_t q = nek_point() / 32;
     if (q >= count)
         return;
-    const float sum = rt_warp_sum(nek_restrict_at(&last, n ? n : given, boxes, q, lane, 32));
+    const float sum = rt_warp_sum(nek_restrict_at(&last, n, boxes, q, lane, 32));
     if (lane == 0)
         r[q] = sum;
 }
@@ -245,10 +175,11 @@ __global__ void __launch_bounds__(NEK_POINT_THREADS)
 static void restrict_last(const nek_view_t *, const nek_level_view_t *fine,
                           const nek_level_view_t *last, const float *boxes, float *r)
 {
-    with_transfer(fine, last, [&](auto n, auto) {
+    enum { MOST = 6 }; /* the level before degree 1 has degree 2 to 4 */
+    nek_fixed_n<MOST>(fine->grid.n, [&](auto n) {
         rt_launch(false, restrict_points<n()>,
                   rt_blocks(static_cast<size_t>(last->grid.nodes) * 32, NEK_POINT_THREADS),
-                  NEK_POINT_THREADS, 0, last->grid.nodes, *last, fine->grid.n, boxes, r);
+                  NEK_POINT_THREADS, 0, last->grid.nodes, *last, boxes, r);
     });
 }
 
@@ -267,37 +198,6 @@ static void raise(const nek_view_t *, const nek_level_view_t *coarse, const nek_
 {
     rt_side_join();
     each_point(fine->grid.nodes, raise_points, *coarse, fine->grid, boxes, from, x);
-}
-
-__global__ void __launch_bounds__(NEK_POINT_THREADS)
-    axpby_points(int64_t count, float a, const float *inverse, const float *x, float b, float *y)
-{
-    const int64_t q = nek_point();
-    if (q < count)
-        y[q] = a * (inverse ? inverse[q] * x[q] : x[q]) + (b != 0 ? b * y[q] : 0);
-}
-
-static void axpby(const nek_view_t *, int64_t nodes, float a, const float *inverse, const float *x,
-                  float b, float *y)
-{
-    each_point(nodes, axpby_points, a, inverse, x, b, y);
-}
-
-__global__ void __launch_bounds__(NEK_POINT_THREADS)
-    along_points(int64_t count, const __grid_constant__ nek_coarse_view_t c, int d, bool to_modes,
-                 bool divide, const float *in, float *out)
-{
-    const int64_t q = nek_point();
-    if (q >= count)
-        return;
-    const float value = nek_modes_at(&c, d, to_modes, in, q);
-    out[q] = divide ? value / nek_eigen_at(&c, q) : value;
-}
-
-static void along(const nek_coarse_view_t &c, int d, bool to_modes, bool divide, const float *in,
-                  float *out)
-{
-    each_point(c.grid.nodes, along_points, c, d, to_modes, divide, in, out);
 }
 
 /* --- degree 1: steps of Chebyshev's polynomial --- */
@@ -433,34 +333,17 @@ static void chebyshev(const nek_view_t *view, const nek_coarse_view_t &c, const 
         chebyshev_by<1>(c, r, x);
 }
 
-static void tensor(const nek_coarse_view_t &c, float *r, float *x)
-{
-    float *a = c.work, *b = a + c.grid.nodes;
-    along(c, 0, true, false, r, a);
-    along(c, 1, true, false, a, b);
-    along(c, 2, true, true, b, a);
-    along(c, 2, false, false, a, b);
-    along(c, 1, false, false, b, a);
-    along(c, 0, false, false, a, x);
-}
-
 /* On the second stream: its kernels are small, and follow one another beside the patches. */
 static void coarse(const nek_view_t *view, const nek_coarse_view_t *coarse, float *r, float *x)
 {
     rt_side_begin();
-    if (coarse->modes[0])
-        tensor(*coarse, r, x);
-    else
-        chebyshev(view, *coarse, r, x);
+    chebyshev(view, *coarse, r, x);
     rt_side_end();
 }
 
 static const nek_precond_ops_t ops = {.schwarz = schwarz,
-                                      .apply = apply,
                                       .restrict_ = restrict_,
-                                      .prolong = prolong,
                                       .collect = collect,
-                                      .axpby = axpby,
                                       .coarse = coarse,
                                       .restrict_last = restrict_last,
                                       .raise = raise,

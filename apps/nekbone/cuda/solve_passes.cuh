@@ -94,13 +94,20 @@ template <int n> static __device__ __forceinline__ nek_team team_of(const place_
 
 /* --- z at a column --- */
 
+/* Returns the points along an element of the next level, as nek_level_degrees has it; n > 2. */
+constexpr int nek_next_n(int n)
+{
+    return n < 3 ? 2 : n / 3 + 1;
+}
+
 /* Computes z at a column from what a.top names, with the same bits in every element that has a
  * point: boxes are added in the order of their elements. All threads of the block must call it,
  * between barriers that guard `shared` (2 c n^2 values per element), c being the next level's n. */
 template <int n>
-static __device__ __forceinline__ void column_of_z(const nek_pcg_t &a, const place_t<n> &at, int c,
+static __device__ __forceinline__ void column_of_z(const nek_pcg_t &a, const place_t<n> &at,
                                                    float *shared, float (&z_k)[n])
 {
+    constexpr int c = nek_next_n(n);
     constexpr int N = n - 1, n2 = n * n, P = n + 2, P2 = P * P, P3 = P2 * P;
     const nek_top_t &top = a.top;
     const float *const z = a.z + at.at_grid;
@@ -246,13 +253,12 @@ template <int n> struct nek_factors_ahead {
 
 /* What an iteration reads once is read past the cache: v, r32 and boxes stay there. On an H200 at
  * 4096 elements of degree 9 that is 1 % of an iteration. */
-template <int n, int usual>
+template <int n>
 __global__ void __launch_bounds__(nek_shape<n>::threads, nek_factors_ahead<n>::blocks)
     pcg_element(const __grid_constant__ nek_halves<n> D, const __grid_constant__ nek_pcg_t a)
 {
     constexpr bool once = true;
     constexpr int n2 = n * n, n3 = n2 * n;
-    const int c = usual > 0 ? usual : a.top.c;
     extern __shared__ __align__(128) double all_memory[];
     double *const memory = all_memory + a.per_block * nek_factors_ahead<n>::shared;
     double sum = 0;
@@ -281,7 +287,7 @@ __global__ void __launch_bounds__(nek_shape<n>::threads, nek_factors_ahead<n>::b
             x_k[k] = cg.done > 1 ? nek_load<once>(x + k * n2) : 0;
         }
         __syncthreads(); /* all are done with the memory of the turn before */
-        column_of_z(a, mine, c, reinterpret_cast<float *>(memory), z_k);
+        column_of_z(a, mine, reinterpret_cast<float *>(memory), z_k);
 #pragma unroll
         for (int k = 0; k < n; k++) {
             x_k[k] += cg.alpha * u[k];
@@ -338,20 +344,14 @@ static __device__ __forceinline__ void restrict_column(const nek_team &team, boo
         box[q] = one[q];
 }
 
-/* Returns the points of an element on the next level, as --levels auto has it for schwarz. */
-constexpr int nek_usual_next(int n)
-{
-    return n / 3 < 1 ? 2 : n / 3 + 1;
-}
-
 /* stage: NEK_MEASURED sums the squares of `from`; NEK_TAKEN makes r = from; NEK_UPDATED r -= alpha
- * Q^T v. The last two make r32, and boxes of the next level if c > 0, its n. */
-template <int n, int usual>
+ * Q^T v. The last two make r32, and boxes of the next level if there is one. */
+template <int n>
 __global__ void __launch_bounds__(nek_shape<n>::threads)
-    pcg_update(const __grid_constant__ nek_pcg_t a, nek_stage stage, const double *from, int given,
+    pcg_update(const __grid_constant__ nek_pcg_t a, nek_stage stage, const double *from,
                const float *J, float *boxes)
 {
-    const int c = usual > 0 ? usual : given;
+    constexpr int c = nek_next_n(n);
     using place = place_t<n>;
     extern __shared__ __align__(16) float any_memory[];
     double sum = 0;
@@ -420,7 +420,7 @@ __global__ void __launch_bounds__(nek_shape<n>::threads)
                 a.r32[at.at_grid + k * at.plane] = scaled;
             }
         }
-        if (c > 0 && stage != NEK_MEASURED) {
+        if (n > 2 && stage != NEK_MEASURED) {
             const int values = 2 * c * place::n2;
             restrict_column<n>(team_of(at), at.active, c, J, low,
                                boxes + static_cast<int64_t>(at.e) * c * c * c,
@@ -502,7 +502,7 @@ __global__ void __launch_bounds__(nek_shape<n>::threads)
     const place at(a, nek_first(a));
     const nek_factors_of_cg cg(a.cg);
     float z_k[n];
-    column_of_z(a, at, a.top.c, any_memory, z_k);
+    column_of_z(a, at, any_memory, z_k);
     for (int k = 0; at.active && k < n; k++) {
         const int64_t q = static_cast<int64_t>(at.e) * place::n3 + at.t + k * place::n2;
         p[q] = z_k[k] / cg.scale + beta * p[q];

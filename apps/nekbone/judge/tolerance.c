@@ -75,11 +75,8 @@ const nek_target_t *nek_target(nek_problem_t *p)
 static double single_bound(const nek_problem_t *p)
 {
     const nek_levels_t *levels = p->levels;
-    const nek_config_t *config = p->config;
     const double P = levels->level[0].grid.patch,
-                 each = levels->precond == NEK_MULTIGRID ? 4 * (double)config->order : 1;
-    const double sweeps = levels->count * (6 * each + 6) +
-                          (config->coarse == NEK_COARSE_TENSOR ? 6 : 2 * levels->coarse_order);
+                 sweeps = 12 * levels->count + 2 * levels->coarse_order;
     return 8 * sqrt(sweeps * P) * 0x1p-24;
 }
 
@@ -90,8 +87,7 @@ static double rz_bound(const nek_bench_t *t, double bound_of_B)
 {
     const nek_levels_t *levels = t->p->levels;
     const nek_config_t *config = t->p->config;
-    if (!t->s->kernels->preconditioner->adds_levels || levels->precond != NEK_SCHWARZ ||
-        levels->count == 1)
+    if (!t->s->kernels->preconditioner->adds_levels || levels->count == 1)
         return (8 + nek_sum_steps(config)) * RT_EPS;
     double points = 1;
     for (int d = 0; d < 3; d++)

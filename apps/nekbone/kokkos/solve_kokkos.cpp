@@ -87,16 +87,6 @@ void schwarz(const nek_view_t *view, const nek_level_view_t *level, const float 
         });
 }
 
-void apply(const nek_view_t *view, const nek_level_view_t *level, const float *x, float *boxes)
-{
-    const nek_level_view_t l = *level;
-    each_element(
-        "operator FP32", view, nek_apply_shared(l.grid.n),
-        KOKKOS_LAMBDA(const Team &team, int64_t e, float *memory) {
-            nek_element_apply(team, l, l.grid.n, e, x, boxes, memory);
-        });
-}
-
 void restrict_(const nek_view_t *view, const nek_level_view_t *fine, const nek_level_view_t *coarse,
                const float *r, float *boxes)
 {
@@ -109,13 +99,13 @@ void restrict_(const nek_view_t *view, const nek_level_view_t *fine, const nek_l
 }
 
 void prolong(const nek_view_t *view, const nek_level_view_t *coarse, const nek_level_view_t *fine,
-             const float *from, bool add, float *x)
+             const float *from, float *x)
 {
     const nek_level_view_t f = *fine, c = *coarse;
     each_element(
         "prolong", view, nek_transfer_shared(f.grid.n),
         KOKKOS_LAMBDA(const Team &team, int64_t e, float *memory) {
-            nek_element_prolong(team, c, f, f.grid.n, c.grid.n, e, from, add, x, memory);
+            nek_element_prolong(team, c, f, f.grid.n, c.grid.n, e, from, x, memory);
         });
 }
 
@@ -127,17 +117,9 @@ void collect(const nek_view_t *, const nek_level_view_t *level, nek_box_t kind, 
         "collect", g.nodes, KOKKOS_LAMBDA(int64_t q) { sum[q] = nek_collect(&g, kind, boxes, q); });
 }
 
-void axpby(const nek_view_t *, int64_t nodes, float a, const float *inverse, const float *x,
-           float b, float *y)
+void coarse(const nek_view_t *, const nek_coarse_view_t *coarse, float *r, float *x)
 {
-    each_node(
-        "axpby", nodes, KOKKOS_LAMBDA(int64_t q) {
-            y[q] = a * (inverse ? inverse[q] * x[q] : x[q]) + (b != 0 ? b * y[q] : 0);
-        });
-}
-
-void chebyshev(const nek_coarse_view_t &c, float *r, float *x)
-{
+    const nek_coarse_view_t c = *coarse;
     for (nek_steps_t s = nek_steps_begin(&c); s.k < c.order; nek_steps_next(&s)) {
         const bool first = s.k == 0;
         const float a = s.a, b = s.b;
@@ -147,32 +129,6 @@ void chebyshev(const nek_coarse_view_t &c, float *r, float *x)
             "chebyshev", c.grid.nodes,
             KOKKOS_LAMBDA(int64_t q) { nek_chebyshev_at(&c, q, first, a, b, d, r, x, next); });
     }
-}
-
-void along(const nek_coarse_view_t &c, int d, bool to_modes, bool divide, const float *in,
-           float *out)
-{
-    each_node(
-        "tensor", c.grid.nodes, KOKKOS_LAMBDA(int64_t q) {
-            const float value = nek_modes_at(&c, d, to_modes, in, q);
-            out[q] = divide ? value / nek_eigen_at(&c, q) : value;
-        });
-}
-
-void coarse(const nek_view_t *, const nek_coarse_view_t *coarse, float *r, float *x)
-{
-    const nek_coarse_view_t c = *coarse;
-    float *a = c.work, *b = a + c.grid.nodes;
-    if (!c.modes[0]) {
-        chebyshev(c, r, x);
-        return;
-    }
-    along(c, 0, true, false, r, a);
-    along(c, 1, true, false, a, b);
-    along(c, 2, true, true, b, a);
-    along(c, 2, false, false, a, b);
-    along(c, 1, false, false, b, a);
-    along(c, 0, false, false, a, x);
 }
 
 double dot(const nek_view_t *view, const nek_level_view_t *level, const double *r, const float *z)
@@ -201,11 +157,9 @@ constexpr nek_precond_ops_t all_ops()
     nek_precond_ops_t o = {};
     o.take = take;
     o.schwarz = schwarz;
-    o.apply = apply;
     o.restrict_ = restrict_;
     o.prolong = prolong;
     o.collect = collect;
-    o.axpby = axpby;
     o.coarse = coarse;
     o.dot = dot;
     o.update_p = update_p;
