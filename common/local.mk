@@ -97,10 +97,6 @@ common_librooftop_a_SOURCES += \
 	common/measure/ceiling_cuda.cu
 endif
 
-if HAVE_NVRTC
-common_librooftop_a_SOURCES += common/machine/nvrtc.h common/machine/nvrtc.c
-endif
-
 # Where OpenACC is, its compiler makes the object, since openacc.h may be in its own folder.
 EXTRA_DIST += common/machine/openacc.h common/machine/openacc.c
 if HAVE_OPENACC

@@ -9,7 +9,6 @@ AC_DEFUN([RT_SUMMARY], [
   RT_SUMMARY_LINE([openmp], [OpenMP], [$OPENMP_CFLAGS])
   RT_SUMMARY_LINE([mpi],    [MPI   ], [$MPICC, tests start with $MPIRUN])
   RT_SUMMARY_LINE([cuda],   [CUDA  ], [$rt_nvcc_id for $rt_cuda_archs in $rt_top])
-  RT_SUMMARY_LINE([nvrtc],  [NVRTC ], [loaded when needed, here from $rt_libdir])
   RT_SUMMARY_LINE([cublas], [cuBLAS], [loaded when needed, here from $rt_libdir])
   RT_SUMMARY_LINE([nccl],   [NCCL  ], [$NCCL_LIBS])
   RT_SUMMARY_LINE([kokkos], [Kokkos], [$rt_kokkos_version ($rt_kokkos_backends) with $KOKKOS_CXX])

@@ -27,15 +27,6 @@ $4
     ])
 ])
 
-# The CUDA runtime loads what NVRTC compiles (cudaLibrary.., CUDA 12.8), so libcuda is not linked either.
-AC_DEFUN([RT_NVRTC], [
-  RT_TOOLKIT_LIB([nvrtc], [NVRTC], [compile kernels while the program runs (rung compiled of nekbone)],
-    [@%:@include <nvrtc.h>],
-    [nvrtcProgram p = 0; cudaLibrary_t l; return p || cudaLibraryLoadData(&l, "", 0, 0, 0, 0, 0, 0);],
-    [nvrtc.h and cudaLibraryLoadData (CUDA 12.8)])
-  AM_CONDITIONAL([HAVE_NVRTC], [test $rt_have_nvrtc = 1])
-])
-
 AC_DEFUN([RT_CUBLAS], [
   RT_TOOLKIT_LIB([cublas], [cuBLAS], [dgemm on GPUs (rung batched of nekbone)],
     [@%:@include <cublas_v2.h>],

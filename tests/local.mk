@@ -21,7 +21,6 @@ rt_common_tests = \
 	tests/common/test_tune \
 	tests/common/test_verify
 rt_nekbone_tests = \
-	tests/nekbone/test_compiled \
 	tests/nekbone/test_operator \
 	tests/nekbone/test_precond \
 	tests/nekbone/test_problem \

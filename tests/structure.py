@@ -30,7 +30,7 @@ RANK = {folder: rank for rank, folders in enumerate(LAYERS) for folder in folder
 SOURCES = (".c", ".cu", ".cpp")
 HEADERS = (".h", ".cuh", ".hpp", ".def", ".inc")
 # Kind of a rung in ladder.def -> its folder and the suffix of its file.
-KINDS = {"CPU": ("cpu", ".c"), "CUDA": ("cuda", ".cu"), "NVRTC": ("cuda", ".cu"),
+KINDS = {"CPU": ("cpu", ".c"), "CUDA": ("cuda", ".cu"),
          "KOKKOS": ("kokkos", ".cpp"), "OPENACC": ("openacc", ".c")}
 
 Graph = Dict[str, Set[str]]

@@ -58,17 +58,6 @@ apps_nekbone_libnekbone_a_SOURCES += \
 	apps/nekbone/cuda/vectors.cu
 endif
 
-# The text that NVRTC is given while the program runs: a kernel file, as a string.
-if HAVE_NVRTC
-apps_nekbone_libnekbone_a_SOURCES += \
-	apps/nekbone/cuda/compiled.h apps/nekbone/cuda/compiled.cu apps/nekbone/cuda/compiled_kernel.cuh
-CLEANFILES += apps/nekbone/cuda/compiled_text.inc
-apps/nekbone/cuda/compiled.o: apps/nekbone/cuda/compiled_text.inc
-apps/nekbone/cuda/compiled_text.inc: apps/nekbone/cuda/compiled_kernel.cuh
-	@$(MKDIR_P) $(@D)
-	$(AM_V_GEN)$(SED) -e 's/[\\"]/\\&/g' -e 's/^/"/' -e 's/$$/\\n"/' $< >$@.tmp && mv $@.tmp $@
-endif
-
 nekbone_kokkos_sources = \
 	apps/nekbone/kokkos/kokkos.cpp \
 	apps/nekbone/kokkos/kokkos_fused.cpp \

@@ -10,9 +10,6 @@ const char *rt_rung_why_not(const rt_rung_t *rung)
 {
     switch (rung->kind) {
     case RT_CUDA:
-        if (!rung->kernels && RT_HAVE_CUDA)
-            return "this build has no NVRTC: it comes with the CUDA Toolkit from 12.8 on; run "
-                   "configure again with --with-nvrtc, which says what is missing";
         if (!rung->kernels)
             return "this build has no CUDA: install the CUDA Toolkit and run configure again, or "
                    "give --with-cuda=DIR";

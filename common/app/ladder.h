@@ -74,11 +74,6 @@ typedef struct {
 #else
 #define RT_TABLE_CUDA(table) NULL
 #endif
-#if defined(RT_HAVE_NVRTC) && RT_HAVE_NVRTC
-#define RT_TABLE_NVRTC(table) &(table).rung
-#else
-#define RT_TABLE_NVRTC(table) NULL
-#endif
 #if defined(RT_HAVE_KOKKOS) && RT_HAVE_KOKKOS
 #define RT_TABLE_KOKKOS(table) &(table).rung
 #else

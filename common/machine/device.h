@@ -17,15 +17,8 @@
 extern "C" {
 #endif
 
-/* What runs a rung's loops. NVRTC in a ladder.def means a CUDA rung that is built only with
- * NVRTC. */
-typedef enum {
-    RT_CPU = 0,
-    RT_CUDA = 1,
-    RT_KOKKOS = 2,
-    RT_OPENACC = 3,
-    RT_NVRTC = RT_CUDA
-} rt_kind_t;
+/* What runs a rung's loops. */
+typedef enum { RT_CPU = 0, RT_CUDA = 1, RT_KOKKOS = 2, RT_OPENACC = 3 } rt_kind_t;
 const char *rt_kind_name(rt_kind_t kind); /* "cpu", "cuda", "kokkos", "openacc" */
 
 /* Of a GPU that Kokkos alone reaches, ordinal, name, pci, multiprocessors, memory and, with CUDA,

@@ -260,12 +260,7 @@ static const char *roofline_cases[] = {"n=50", "n=70", NULL};
 static const struct {
     rt_kernels_t rung;
 } table = {.rung = {.precision = "FP64"}}, choosy = {.rung = {.refuse = refuse_few}};
-/* Why a CUDA rung has no kernels: in a build with CUDA the reason must be a missing NVRTC. */
-#if RT_HAVE_CUDA
-#define MISSING "this build has no NVRTC"
-#else
 #define MISSING "this build has no CUDA"
-#endif
 
 static const rt_rung_t ladder[] = {
     RT_RUNG_OF(plain, CPU, "", NULL, table, "one after the other"),

@@ -7,11 +7,9 @@ grep -A 3 '^kokkos ' list.out | grep -q 'back-end here: .*Cuda' ||
     echo "Kokkos does not use the GPU here: $(grep -A 1 '^kokkos ' list.out | tail -n 1)"
 
 if sanitizing; then # with an instantiated n, and with the kernel for any n
-    compiled_cases="compiled-4 compiled-17"
-    [ "$gpu_rungs" != "${gpu_rungs/compiled/}" ] || compiled_cases=
     kokkos_cases="kokkos-9 kokkos-14 kokkos-fused-9"
     [ "$gpu_rungs" != "${gpu_rungs/kokkos/}" ] || kokkos_cases=
-    for case in $kokkos_cases batched-9 batched-17 global-9 global-17 shared-9 layered-9 layered-17 $compiled_cases packed-4 packed-9 fused-4 fused-9 \
+    for case in $kokkos_cases batched-9 batched-17 global-9 global-17 shared-9 layered-9 layered-17 packed-4 packed-9 fused-4 fused-9 \
         trilinear-9 onepass-4 onepass-9 onepass-12 resident-9 resident-12; do
         sanitized $case "$nekbone" --device 0 --rung ${case%-*} --degree ${case##*-} --elements 2x2x2 \
             --iterations 2 --seconds 0

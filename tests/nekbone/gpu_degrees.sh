@@ -49,32 +49,21 @@ for version in lines loops dgemm; do
 done
 valid batched-mixed "$nekbone" --rung batched --choose mxm1=loops,mxm2=lines,streams=3 --elements 5x4x3 --degree 7 \
     --deform 0.2 --iterations 20 --seconds 0
-case $gpu_rungs in
-*compiled*) # each value of each parameter, and combinations of values that change the same part of the text
-    while read -r choose; do
-        for degree in 2 9; do
-            valid compiled-$degree "$nekbone" --rung compiled --choose $choose --elements 5x4x3 \
-                --degree $degree --deform 0.2 --iterations 20 --seconds 0
-        done
-    done <<'END'
-layout=lines,factors=cached,vectors=cached
-layout=lines,elements=2,matrix=shared,prefetch=no
-sizes=argument
-sizes=argument,unroll=4,matrix=shared,prefetch=no
-sizes=argument,elements=4,unroll=2,vectors=streamed
-column=shared,rows=shared,unroll=1
-column=shared,unroll=2,elements=3,factors=read-only
-rows=shared,matrix=shared,vectors=streamed
-elements=8,blocks=1
-elements=5,blocks=3
-blocks=12
+# Blocks of each size, of one element and of several, the last of them not full; all parameters by a search.
+while read -r choose; do
+    for degree in 2 9 17; do
+        valid batched-blocks-$degree "$nekbone" --rung batched --choose $choose --elements 5x4x3 \
+            --degree $degree --deform 0.2 --iterations 20 --seconds 0
+    done
+done <<'END'
+threads1=64,threads2=256,threads3=512
+elements1=1,elements2=2,elements3=8
+threads1=256,elements1=4,threads2=64,elements2=8,threads3=512,elements3=1
+mxm1=loops,mxm2=loops,mxm3=loops,threads1=64,elements1=8,elements2=1,threads3=512,elements3=2
 END
-    valid compiled-23 "$nekbone" --rung compiled --choose layout=lines --elements 2x2x1 --degree 23 --iterations 5 --seconds 0
-    refused 2 "registers have no index" "$nekbone" --rung compiled --choose sizes=argument,column=registers --elements 2x2x2
-    valid compiled-tune "$nekbone" --rung compiled --elements 4x4x4 --degree 5 --iterations 20 --seconds 0.01 \
-        --tune --tune-seconds 2 --tuning compiled.tuning
-    grep -q 'rung=compiled choice=layout:' compiled.tuning || fail "nothing is tuned of compiled: $(cat compiled.tuning)"
-    ;;
-esac
+refused 2 "cuBLAS chooses its blocks" "$nekbone" --rung batched --choose mxm1=dgemm,threads1=64 --elements 2x2x2
+valid batched-tune "$nekbone" --rung batched --elements 4x4x4 --degree 5 --iterations 20 --seconds 0.01 \
+    --tune --tune-seconds 2 --tuning batched.tuning
+grep -q 'rung=batched choice=mxm1:' batched.tuning || fail "nothing is tuned of batched: $(cat batched.tuning)"
 
 exit $failed

@@ -40,11 +40,6 @@ find_gpu_rungs()
     "$nekbone" --list --ladder >list.out
     reason=$(grep -A 1 '^layered ' list.out | sed -n 's/^ *absent: //p')
     [ -z "$reason" ] || skip "$reason"
-    gpu_rungs="batched global shared layered compiled packed fused trilinear onepass resident"
-    "$nekbone" --rung compiled --elements 2x2x2 --degree 1 --iterations 1 --seconds 0 >nvrtc.out 2>&1
-    if grep -q "cannot run .*NVRTC" nvrtc.out; then # not in this build, or not on this machine
-        echo "not compiled: $(tail -n 1 nvrtc.out)"
-        gpu_rungs=${gpu_rungs/compiled /}
-    fi
+    gpu_rungs="batched global shared layered packed fused trilinear onepass resident"
     grep -A 1 '^kokkos ' list.out | grep -q 'absent:' || gpu_rungs="$gpu_rungs kokkos"
 }

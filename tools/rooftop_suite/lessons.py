@@ -22,7 +22,7 @@ from . import ENVIRONMENT, USAGE, Fault, drawings, results, shipped, source_tree
 
 LABELS = ('Idea', 'Predict', 'Answer', 'What did not help here', 'Look at')  # every section has them
 MORE = ('Source', 'Differs from', 'Exercise', 'Drawing')  # some sections have these too
-KINDS = {'CPU': 'cpu', 'CUDA': 'cuda', 'NVRTC': 'cuda', 'KOKKOS': 'kokkos', 'OPENACC': 'openacc'}
+KINDS = {'CPU': 'cpu', 'CUDA': 'cuda', 'KOKKOS': 'kokkos', 'OPENACC': 'openacc'}
 SUFFIXES = {'cpu': 'c', 'cuda': 'cu', 'kokkos': 'cpp', 'openacc': 'c'}
 
 

@@ -108,7 +108,7 @@ def results_in(folders: Sequence[str]) -> Iterator[Program]:
 
 def pairs_of(found: Sequence[Program], over: str) -> list[Pair]:
     """Returns each result on one rank, with that on two ranks which has about as much work per rank, if there is one."""
-    kinds = ('cuda', 'kokkos', 'nvrtc', 'openacc') if over == 'GPUs' else ('cpu',)
+    kinds = ('cuda', 'kokkos', 'openacc') if over == 'GPUs' else ('cpu',)
     found = [program for program in found if program.rungs[0].kind in kinds]
     pairs = []
     for one in (program for program in found if program.ranks == 1):

@@ -32,7 +32,7 @@ FOLDERS = ('apps', 'common', 'inputs', 'm4', 'tools')
 TOP = ('configure.ac', 'Makefile.am', 'bootstrap')
 GENERATED = ('configure', 'Makefile.in', 'aclocal.m4', 'config.h.in', 'build-aux/*')  # by ./bootstrap
 CLASSES = (  # the first that fits; * matches slashes too
-    (None, ('*.o', '*.a', '*.tmp', '*/rooftop.pc', '*/compiled_text.inc', '*/__pycache__/*')),  # left by make and Python
+    (None, ('*.o', '*.a', '*.tmp', '*/rooftop.pc', '*/__pycache__/*')),  # left by make and Python
     ('protected', ('apps/*/judge/*', 'apps/*/input/*', 'apps/*/cpu/*reference.c', 'inputs/*', 'tools/rooftop*',
                    'common/machine/timer.*', 'common/machine/energy.*')),
     (None, ('apps/*.md', 'apps/*.png', 'tools/*', '*~')),

@@ -23,10 +23,6 @@ PARTS = ('default-tuned', 'isolated', 'cases', 'products', 'compile-time')
 PRODUCTS = ('mxm1', 'mxm2', 'mxm3')
 CASES = ('vector', 'batched')  # rungs whose products cover the mesh, so that each has a timer of its own
 VERSIONS = ('loops', 'rows', 'rows-n', 'tiles-n')  # of a product: n passed in two, known to the compiler in two
-# Of a rung with a parameter `sizes`: n and elements passed, the same loops with them known, and the best with them known.
-SIZES = {'argument': {'sizes': 'argument'},
-         'compile-same': {'sizes': 'compile', 'column': 'shared', 'rows': 'shared', 'unroll': '1'},
-         'compile': {'sizes': 'compile'}}
 LEAST_NOISE = 0.01  # clocks and throttling: a smaller difference is none
 LEAST_PAIRS = 5  # of runs of the same choice, to estimate the difference that chance makes
 LADDER = 'iteration'  # what the report's study is about
@@ -165,10 +161,10 @@ class Study:
     def sizes(self, rung: Rung) -> list[str]:
         """Returns the versions in which n is passed, or known at compile time."""
         if has_products(rung):
+            if 'lines' in rung.parameters[PRODUCTS[0]]:  # on a GPU
+                return ['lines', 'loops']
             first = rung in self.product_rungs()[:1]
             return [version for version in VERSIONS if first and version in rung.parameters[PRODUCTS[0]]]
-        if 'sizes' in rung.parameters:
-            return list(SIZES)
         return [value for values in rung.parameters.values() if 'any-n' in values for value in values]
 
     def found(self, key: Key) -> Optional[dict[str, str]]:
@@ -190,8 +186,6 @@ class Study:
         value = variant.replace('set-', '')
         if has_products(job.rung):
             return {name: value for name in PRODUCTS}
-        if 'sizes' in job.rung.parameters:
-            return SIZES[value]
         return {name: value for name, values in job.rung.parameters.items() if 'any-n' in values}
 
     def command(self, job: Job) -> Optional[list[str]]:

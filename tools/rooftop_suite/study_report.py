@@ -40,7 +40,8 @@ KNOWN = (  # device, rung, n known when compiled, n passed, what differs
     ('cpu', 'scalar', 'set-rows-n', 'set-rows', 'the same loops'),
     ('cpu', 'scalar', 'set-tiles-n', 'set-rows', 'the best of either'),
     ('cpu', 'jammed', 'set-lines', 'set-any-n', 'the same loops'),
-    ('cpu', 'jammed', 'set-tiles', 'set-any-n', 'the best of either'))
+    ('cpu', 'jammed', 'set-tiles', 'set-any-n', 'the best of either'),
+    ('gpu', 'batched', 'set-lines', 'set-loops', 'a thread per line, or per value'))
 
 
 def at(point: Point) -> str:
@@ -223,17 +224,10 @@ class Report:
     def compile_time(self) -> None:
         m = self.measured
         self.say('## n known when compiled, against n passed')
-        gpu = [('gpu', rung, variant, 'set-any-n', 'n compiled in') for rung in m.rungs('gpu', 'set-any-n')
-               for variant in sorted({key.variant for key in m.values if key.rung == rung})
-               if variant.startswith('set-') and variant != 'set-any-n']
-        gpu += [('gpu', rung, variant, 'set-argument', what) for rung in m.rungs('gpu', 'set-argument')
-                for variant, what in (('set-compile-same', 'the same loops'), ('set-compile', 'the best of either'))]
-        for device, rung, known, passed, what in (*KNOWN, *gpu):
+        for device, rung, known, passed, what in KNOWN:
             self.change(f'sizes-{device}-{rung}-{known[4:]}', f'{rung}: {known[4:]} against {passed[4:]}, {what} '
                         f'({device.upper()})', 'always far better when known (Figures 13 and 14, GPU)',
                         (rung, known), (rung, passed), device)
-        if not gpu:
-            self.say('GPU: no rung was measured both with n as an argument and with n compiled in.')
 
     def fastest(self) -> None:
         """The report's section 4.5."""

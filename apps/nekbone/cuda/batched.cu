@@ -7,13 +7,15 @@
  * products with D transposed, seven kernels.
  *
  * Advantage: a product knows nothing about elements, so each can be exchanged: a library's batched
- * dgemm does as well. The three products with D are independent and can share the GPU.
+ * dgemm does as well. The three products with D are independent and can share the GPU. Threads and
+ * elements per block, which the report tuned, are parameters of each product.
  *
  * Price: every kernel reads and writes arrays of the whole mesh. The operator moves 208 bytes per
  * point, where a kernel that keeps an element on chip moves 64.
  */
 #include "config.h"
 #include <cstddef>
+#include <cstdlib>
 #include "nek_cuda.cuh"
 #include "machine/cublas.h"
 
@@ -22,13 +24,23 @@ enum direction { ALONG_I, ALONG_J, ALONG_K };
 enum version { LINES, LOOPS, DGEMM };
 
 static const char *const versions[] = {"lines", "loops", "dgemm", nullptr};
+static const char *const threads[] = {"auto", "64", "128", "256", "512", nullptr};
+static const char *const elements[] = {"auto", "1", "2", "4", "8", nullptr};
 static const char *const streams[] = {"1", "3", nullptr};
-enum { STREAMS = 3, PARAMETERS };
+/* The first of three, one for each direction. */
+enum { THREADS = 3, ELEMENTS = 6, STREAMS = 9, PARAMETERS };
 static const rt_parameter_t parameters[PARAMETERS] = {
     {"mxm1", "products along i, [n^2 x n] [n x n]: a thread per line, per value, or cuBLAS",
      versions, 0},
     {"mxm2", "products along j, [n x n] [n x n], n times", versions, 0},
     {"mxm3", "products along k, [n x n] [n x n^2]", versions, 0},
+    {"threads1", "threads per block, products along i; auto: 128, with a thread per value 256",
+     threads, 0},
+    {"threads2", "along j", threads, 0},
+    {"threads3", "along k", threads, 0},
+    {"elements1", "elements per block, products along i; auto: as its threads have", elements, 0},
+    {"elements2", "along j", elements, 0},
+    {"elements3", "along k", elements, 0},
     {"streams", "the three products with D one after the other, or at once", streams, 0}};
 static const int initial[PARAMETERS] = {0};
 
@@ -40,33 +52,50 @@ typedef struct {
     double *out;
 } product_t;
 
+/* The threads of a block, and the lines or values that it takes: one for each thread, or those of so
+ * many elements, `per_element` each. */
+typedef struct {
+    unsigned threads, share;
+} block_t;
+
+static block_t block_of(const nek_view_t *view, int along, unsigned usual, int per_element)
+{
+    const int *choice = view->choice ? view->choice : initial;
+    const int by = choice[THREADS + along], of = choice[ELEMENTS + along];
+    block_t block = {by == 0 ? usual : static_cast<unsigned>(atoi(threads[by])), 0};
+    block.share = of == 0 ? block.threads : static_cast<unsigned>(atoi(elements[of]) * per_element);
+    return block;
+}
+
 /* ---- loops: a thread per value, one sum after the other, n known only at run time ---- */
 
-enum { LOOPS_THREADS = 256 };
+enum { LOOPS_THREADS = 256, MOST_THREADS = 512 };
 
 /* M(r, l) is M[r * row + l * column]. */
-__global__ void __launch_bounds__(LOOPS_THREADS)
-    loops(unsigned points, int n, int stride, const double *__restrict__ M, int row, int column,
-          bool add, const double *__restrict__ in, double *__restrict__ out)
+__global__ void __launch_bounds__(MOST_THREADS)
+    loops(unsigned points, unsigned share, int n, int stride, const double *__restrict__ M, int row,
+          int column, bool add, const double *__restrict__ in, double *__restrict__ out)
 {
-    const unsigned q = blockIdx.x * LOOPS_THREADS + threadIdx.x;
-    if (q >= points)
-        return;
-    const int r = static_cast<int>(q / stride % n);
-    in += static_cast<size_t>(q) - static_cast<size_t>(r) * stride;
-    double sum = add ? out[q] : 0;
-    for (int l = 0; l < n; l++)
-        sum += M[r * row + l * column] * in[l * stride];
-    out[q] = sum;
+    const unsigned first = blockIdx.x * share, end = min(first + share, points);
+    for (unsigned q = first + threadIdx.x; q < end; q += blockDim.x) {
+        const int r = static_cast<int>(q / stride % n);
+        const double *line = in + (static_cast<size_t>(q) - static_cast<size_t>(r) * stride);
+        double sum = add ? out[q] : 0;
+        for (int l = 0; l < n; l++)
+            sum += M[r * row + l * column] * line[l * stride];
+        out[q] = sum;
+    }
 }
 
 static void launch_loops(const nek_view_t *view, const product_t &p, int stride,
                          cudaStream_t stream)
 {
     const auto points = static_cast<size_t>(view->points);
-    loops<<<rt_blocks(points, LOOPS_THREADS), LOOPS_THREADS, 0, stream>>>(
-        static_cast<unsigned>(points), view->n, stride, view->D, p.transposed ? 1 : view->n,
-        p.transposed ? view->n : 1, p.add, p.in, p.out);
+    const int n3 = view->n * view->n * view->n;
+    const block_t block = block_of(view, p.along, LOOPS_THREADS, n3);
+    loops<<<rt_blocks(points, block.share), block.threads, 0, stream>>>(
+        static_cast<unsigned>(points), block.share, view->n, stride, view->D,
+        p.transposed ? 1 : view->n, p.transposed ? view->n : 1, p.add, p.in, p.out);
     RT_CUDA_LAUNCHED();
 }
 
@@ -87,56 +116,65 @@ __device__ __forceinline__ double row_times(const nek_matrix<n> &M, int r, const
 /* Lines along j or k: neighbouring threads have neighbouring lines, so what they read together is
  * contiguous. */
 template <int n, direction along, bool add>
-__global__ void __launch_bounds__(LINES_THREADS)
-    lines(const __grid_constant__ nek_matrix<n> M, unsigned count, const double *__restrict__ in,
-          double *__restrict__ out)
+__global__ void __launch_bounds__(MOST_THREADS)
+    lines(const __grid_constant__ nek_matrix<n> M, unsigned count, unsigned share,
+          const double *__restrict__ in, double *__restrict__ out)
 {
     constexpr unsigned stride = along == ALONG_J ? n : n * n;
-    const unsigned q = blockIdx.x * LINES_THREADS + threadIdx.x;
-    if (q >= count)
-        return;
-    const size_t base = static_cast<size_t>(q / stride) * (stride * n) + q % stride;
-    double line[n];
-    in += base;
-    out += base;
+    const unsigned first = blockIdx.x * share, end = min(first + share, count);
+    for (unsigned q = first + threadIdx.x; q < end; q += blockDim.x) {
+        const size_t base = static_cast<size_t>(q / stride) * (stride * n) + q % stride;
+        double line[n];
 #pragma unroll
-    for (int l = 0; l < n; l++)
-        line[l] = in[l * stride];
+        for (int l = 0; l < n; l++)
+            line[l] = in[base + l * stride];
 #pragma unroll
-    for (int r = 0; r < n; r++)
-        out[r * stride] = row_times(M, r, line, add ? out[r * stride] : 0);
+        for (int r = 0; r < n; r++)
+            out[base + r * stride] = row_times(M, r, line, add ? out[base + r * stride] : 0);
+    }
 }
 
 /* Lines along i: what neighbouring threads need is n values apart, so the lines of a block pass
  * through shared memory. An odd pitch keeps the threads in different banks. */
 template <int n>
-__global__ void __launch_bounds__(LINES_THREADS)
-    lines_along_i(const __grid_constant__ nek_matrix<n> M, unsigned count,
+__global__ void __launch_bounds__(MOST_THREADS)
+    lines_along_i(const __grid_constant__ nek_matrix<n> M, unsigned count, unsigned share,
                   const double *__restrict__ in, double *__restrict__ out)
 {
     constexpr int pitch = n | 1;
-    __shared__ double lines[LINES_THREADS * pitch];
-    const unsigned first = blockIdx.x * LINES_THREADS;
-    const int t = threadIdx.x, values = n * min(count - first, LINES_THREADS + 0u);
-    double line[n], *own = lines + t * pitch;
-    in += static_cast<size_t>(first) * n;
-    out += static_cast<size_t>(first) * n;
+    extern __shared__ double memory[]; /* [threads][pitch] */
+    const unsigned begin = blockIdx.x * share, end = min(begin + share, count);
+    const int t = threadIdx.x;
+    double *const own = memory + t * pitch;
+    for (unsigned first = begin; first < end; first += blockDim.x) {
+        const int values = n * min(end - first, blockDim.x);
+        const size_t base = static_cast<size_t>(first) * n;
+        double line[n];
+        if (first > begin)
+            __syncthreads(); /* the lines before have been written */
 #pragma unroll
-    for (int l = 0; l < n; l++)
-        if (const int q = l * LINES_THREADS + t; q < values)
-            lines[q / n * pitch + q % n] = in[q];
-    __syncthreads(); /* the lines are there */
+        for (int l = 0; l < n; l++)
+            if (const int q = l * blockDim.x + t; q < values)
+                memory[q / n * pitch + q % n] = in[base + q];
+        __syncthreads(); /* the lines are there */
 #pragma unroll
-    for (int l = 0; l < n; l++)
-        line[l] = own[l];
+        for (int l = 0; l < n; l++)
+            line[l] = own[l];
 #pragma unroll
-    for (int r = 0; r < n; r++)
-        own[r] = row_times(M, r, line, 0);
-    __syncthreads(); /* their products are there */
+        for (int r = 0; r < n; r++)
+            own[r] = row_times(M, r, line, 0);
+        __syncthreads(); /* their products are there */
 #pragma unroll
-    for (int l = 0; l < n; l++)
-        if (const int q = l * LINES_THREADS + t; q < values)
-            out[q] = lines[q / n * pitch + q % n];
+        for (int l = 0; l < n; l++)
+            if (const int q = l * blockDim.x + t; q < values)
+                out[base + q] = memory[q / n * pitch + q % n];
+    }
+}
+
+/* Returns the bytes of shared memory of a block of lines_along_i. */
+static size_t shared_of(int n, unsigned threads_)
+{
+    return sizeof(double) * threads_ * static_cast<size_t>(n | 1);
 }
 
 static void launch_lines(const nek_view_t *view, const product_t &p, cudaStream_t stream)
@@ -144,13 +182,16 @@ static void launch_lines(const nek_view_t *view, const product_t &p, cudaStream_
     nek_fixed_n<NEK_MAX_N>(view->n, [&](auto N) {
         constexpr int n = N();
         const auto count = static_cast<unsigned>(view->points / n);
-        const unsigned blocks = rt_blocks(count, LINES_THREADS);
+        const block_t block = block_of(view, p.along, LINES_THREADS, n * n);
+        const unsigned blocks = rt_blocks(count, block.share);
+        const size_t shared = p.along == ALONG_I ? shared_of(n, block.threads) : 0;
         nek_matrix<n> M;
         for (int r = 0; r < n; r++)
             for (int l = 0; l < n; l++)
                 M.at[r * n + l] = view->D_host[p.transposed ? l * n + r : r * n + l];
         const auto launch = [&](auto *kernel) {
-            kernel<<<blocks, LINES_THREADS, 0, stream>>>(M, count, p.in, p.out);
+            nek_allow_shared(kernel, shared);
+            kernel<<<blocks, block.threads, shared, stream>>>(M, count, block.share, p.in, p.out);
         };
         if (p.along == ALONG_I)
             launch(lines_along_i<n>);
@@ -276,11 +317,19 @@ static void batched_ax(const nek_view_t *view, const double *u, double *w)
     in_turn(view, transposed); /* all add to w */
 }
 
-static const char *refuse_choice(const void *, const int *choice)
+static const char *refuse_choice(const void *options, const int *choice)
 {
-    for (int p = 0; p < STREAMS; p++)
+    const int n = static_cast<const nek_config_t *>(options)->n;
+    for (int p = 0; p < 3; p++) {
+        const int by = choice[THREADS + p];
         if (choice[p] == DGEMM && rt_cublas_why_not())
             return rt_cublas_why_not();
+        if (choice[p] == DGEMM && (by || choice[ELEMENTS + p]))
+            return "cuBLAS chooses its blocks: threads and elements of that product are auto";
+        if (p == ALONG_I && choice[p] == LINES && by &&
+            shared_of(n, static_cast<unsigned>(atoi(threads[by]))) > nek_most_shared())
+            return "a block cannot have so much shared memory";
+    }
     return nullptr;
 }
 

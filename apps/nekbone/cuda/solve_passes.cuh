@@ -95,7 +95,7 @@ template <int n> static __device__ __forceinline__ nek_team team_of(const place_
 /* --- z at a column --- */
 
 /* Returns the points along an element of the next level, as nek_level_degrees has it; n > 2. */
-constexpr int nek_next_n(int n)
+NEK_ANYWHERE constexpr int nek_next_n(int n)
 {
     return n < 3 ? 2 : n / 3 + 1;
 }

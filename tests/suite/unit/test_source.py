@@ -23,7 +23,7 @@ CLASSES = {
              'common/machine/device.c', 'common/machine/kokkos.cpp', 'common/halo/exchange.c', 'common/base/mem.c',
              'common/tune/search.c', 'apps/nekbone/nekbone.h', 'apps/nekbone/local.mk'),
     None: ('README.md', 'docs/run-rules.md', 'tests/nekbone/cli.sh', 'tools/coverage', 'apps/nekbone/README.md',
-           'apps/alya-rhs/picture.png', 'common/judge/verify.o', 'apps/nekbone/cuda/compiled_text.inc',
+           'apps/alya-rhs/picture.png', 'common/judge/verify.o',
            'tools/rooftop_suite/__pycache__/cli.pyc')}
 
 
@@ -59,7 +59,7 @@ class Releases(InFolder):
         self.put(source.MANIFEST, source.manifest('tree'))
         cases = (('common/driver/main.o', 'baseline'), ('common/librooftop.a', 'baseline'),
                  ('common/rooftop.pc', 'baseline'), ('apps/nekbone/judge/verify.o', 'baseline'),
-                 ('apps/nekbone/cuda/compiled_text.inc', 'baseline'), ('build-aux/depcomp', 'ported'),
+                 ('build-aux/depcomp', 'ported'),
                  ('configure', 'ported'), ('common/halo/plan.c', 'ported'),
                  ('apps/nekbone/cpu/new.c', 'optimised'), ('common/driver/main.c', 'invalid'))
         for path, expected in cases:  # each in addition to those before it
@@ -119,7 +119,6 @@ class Lessons(unittest.TestCase):
     def test_own(self):
         rungs = {rung.name: rung for rung in lessons.ladder('nekbone', str(SOURCE))}
         self.assertEqual(lessons.own(rungs['cpu-fused']), 'apps/nekbone/cpu/cpu_fused.c')
-        self.assertEqual(lessons.own(rungs['compiled']), 'apps/nekbone/cuda/compiled.cu')
         self.assertEqual(lessons.own(rungs['kokkos']), 'apps/nekbone/kokkos/kokkos.cpp')
 
     def test_take_out(self):

@@ -16,7 +16,7 @@ PRODUCTS = {name: ['auto', 'loops', 'rows', 'rows-n', 'tiles-n', 'dgemm'] for na
 RUNGS = [Rung('reference', 'cpu', '', '', '', {}), Rung('scalar', 'cpu', '', '', '', PRODUCTS),
          Rung('vector', 'cpu', '', '', '', PRODUCTS), Rung('jammed', 'cpu', '', '', '', {'loops': ['tiles', 'lines', 'any-n']}),
          Rung('batched', 'cuda', '', '', '', {name: ['lines', 'loops', 'dgemm'] for name in study.PRODUCTS}),
-         Rung('compiled', 'cuda', '', '', '', {'sizes': ['compile', 'argument'], 'column': ['auto', 'shared']}),
+         Rung('batched', 'cuda', '', '', '', {name: ['lines', 'loops', 'dgemm'] for name in study.PRODUCTS}),
          Rung('kokkos', 'kokkos', '', '', '', {})]
 
 
@@ -92,10 +92,10 @@ class Known(InFolder):
         self.assertIn('Refused: cpu scalar, own, at N = 8: 32; first: too large.', report)
 
     def test_sizes_on_a_gpu(self):
-        """Twice as fast with the sizes known."""
-        _, _, report = self.report([(Key('gpu', 'compiled', 10, 8, f'set-{name}'), 0, result(seconds, all=name))
-                                    for name, seconds in (('argument', 2), ('compile-same', 1), ('compile', 1))])
-        self.assertEqual(report.count('### compiled: compile'), 2)
+        """Twice as fast with n known."""
+        _, _, report = self.report([(Key('gpu', 'batched', 10, 8, f'set-{name}'), 0, result(seconds, all=name))
+                                    for name, seconds in (('loops', 2), ('lines', 1))])
+        self.assertEqual(report.count('### batched: lines against loops'), 1)
         self.assertIn('+100.0 % (N = 10', report)
 
     def test_reference_blas(self):
