@@ -162,7 +162,7 @@ CEILINGS = ('4.3 TB/s', '4300 GB/s', '4385 GB/s', '4440 GB/s', '33 TFlop/s', '33
             '65.2 TFlop/s')  # of an H200, as questions take them
 GIVEN = {  # figures that are neither recorded nor calculated, and why
     'primer': {'25 GB/s': 'a core, for a sum'},
-    'nekbone': {'46 %': 'points that elements share, counted', '2 s': 'supposed', '10 us': 'supposed'},
+    'nekbone': {'46 %': 'points that elements share, counted'},
     'alya-rhs': {'1.5 times the': 'supposed', '2.46': "the paper's", '1.33': "the paper's", '23.3': "the paper's",
                  '18.7': "the paper's"},
     'fun3d-mcpi': {'25 GB/s': 'a core, for a sum', '500 ms': "the slides'", '70 GB/s': "the slides'",

@@ -168,9 +168,8 @@ class Plans(InFolder):
         self.assertEqual(words['set-loops'][-1], 'mxm1=loops,mxm2=loops,mxm3=loops')
         plan = self.plan('--device', 'gpu', '--only', 'compile-time')
         words = {job.key.variant: plan.command(job) for job in plan.jobs()}
-        self.assertEqual(list(words), ['set-argument', 'set-compile-same', 'set-compile'])
-        self.assertIn('sizes=compile,column=shared,rows=shared,unroll=1', words['set-compile-same'])
-        self.assertIn('sizes=argument', words['set-argument'])
+        self.assertEqual(list(words), ['set-lines', 'set-loops'])
+        self.assertIn('mxm1=loops,mxm2=loops,mxm3=loops', words['set-loops'])
 
     def test_searches(self):
         plan = self.plan('--device', 'cpu', '--rungs', 'scalar,vector')
