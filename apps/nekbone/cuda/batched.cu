@@ -115,13 +115,14 @@ __device__ __forceinline__ double row_times(const nek_matrix<n> &M, int r, const
 
 /* Lines along j or k: neighbouring threads have neighbouring lines, so what they read together is
  * contiguous. */
-template <int n, direction along, bool add>
-__global__ void __launch_bounds__(MOST_THREADS)
+template <int n, direction along, bool add, bool usual>
+__global__ void __launch_bounds__(usual ? LINES_THREADS : MOST_THREADS)
     lines(const __grid_constant__ nek_matrix<n> M, unsigned count, unsigned share,
           const double *__restrict__ in, double *__restrict__ out)
 {
     constexpr unsigned stride = along == ALONG_J ? n : n * n;
-    const unsigned first = blockIdx.x * share, end = min(first + share, count);
+    const unsigned first = blockIdx.x * (usual ? LINES_THREADS + 0u : share);
+    const unsigned end = usual ? count : min(first + share, count);
     for (unsigned q = first + threadIdx.x; q < end; q += blockDim.x) {
         const size_t base = static_cast<size_t>(q / stride) * (stride * n) + q % stride;
         double line[n];
@@ -131,30 +132,34 @@ __global__ void __launch_bounds__(MOST_THREADS)
 #pragma unroll
         for (int r = 0; r < n; r++)
             out[base + r * stride] = row_times(M, r, line, add ? out[base + r * stride] : 0);
+        if (usual)
+            break;
     }
 }
 
 /* Lines along i: what neighbouring threads need is n values apart, so the lines of a block pass
  * through shared memory. An odd pitch keeps the threads in different banks. */
-template <int n>
-__global__ void __launch_bounds__(MOST_THREADS)
+template <int n, bool usual>
+__global__ void __launch_bounds__(usual ? LINES_THREADS : MOST_THREADS)
     lines_along_i(const __grid_constant__ nek_matrix<n> M, unsigned count, unsigned share,
                   const double *__restrict__ in, double *__restrict__ out)
 {
     constexpr int pitch = n | 1;
     extern __shared__ double memory[]; /* [threads][pitch] */
-    const unsigned begin = blockIdx.x * share, end = min(begin + share, count);
+    const unsigned width = usual ? LINES_THREADS + 0u : blockDim.x;
+    const unsigned begin = blockIdx.x * (usual ? width : share);
+    const unsigned end = usual ? count : min(begin + share, count);
     const int t = threadIdx.x;
     double *const own = memory + t * pitch;
-    for (unsigned first = begin; first < end; first += blockDim.x) {
-        const int values = n * min(end - first, blockDim.x);
+    for (unsigned first = begin; first < end; first += width) {
+        const int values = n * min(end - first, width);
         const size_t base = static_cast<size_t>(first) * n;
         double line[n];
         if (first > begin)
             __syncthreads(); /* the lines before have been written */
 #pragma unroll
         for (int l = 0; l < n; l++)
-            if (const int q = l * blockDim.x + t; q < values)
+            if (const int q = l * width + t; q < values)
                 memory[q / n * pitch + q % n] = in[base + q];
         __syncthreads(); /* the lines are there */
 #pragma unroll
@@ -166,8 +171,10 @@ __global__ void __launch_bounds__(MOST_THREADS)
         __syncthreads(); /* their products are there */
 #pragma unroll
         for (int l = 0; l < n; l++)
-            if (const int q = l * blockDim.x + t; q < values)
+            if (const int q = l * width + t; q < values)
                 out[base + q] = memory[q / n * pitch + q % n];
+        if (usual)
+            break;
     }
 }
 
@@ -177,12 +184,14 @@ static size_t shared_of(int n, unsigned threads_)
     return sizeof(double) * threads_ * static_cast<size_t>(n | 1);
 }
 
-static void launch_lines(const nek_view_t *view, const product_t &p, cudaStream_t stream)
+/* usual: a line per thread, in blocks of LINES_THREADS, which the compiler then knows. */
+template <bool usual>
+static void launch_lines_by(const nek_view_t *view, const product_t &p, const block_t &block,
+                            cudaStream_t stream)
 {
     nek_fixed_n<NEK_MAX_N>(view->n, [&](auto N) {
         constexpr int n = N();
         const auto count = static_cast<unsigned>(view->points / n);
-        const block_t block = block_of(view, p.along, LINES_THREADS, n * n);
         const unsigned blocks = rt_blocks(count, block.share);
         const size_t shared = p.along == ALONG_I ? shared_of(n, block.threads) : 0;
         nek_matrix<n> M;
@@ -194,13 +203,22 @@ static void launch_lines(const nek_view_t *view, const product_t &p, cudaStream_
             kernel<<<blocks, block.threads, shared, stream>>>(M, count, block.share, p.in, p.out);
         };
         if (p.along == ALONG_I)
-            launch(lines_along_i<n>);
+            launch(lines_along_i<n, usual>);
         else if (p.along == ALONG_J)
-            launch(p.add ? lines<n, ALONG_J, true> : lines<n, ALONG_J, false>);
+            launch(p.add ? lines<n, ALONG_J, true, usual> : lines<n, ALONG_J, false, usual>);
         else
-            launch(p.add ? lines<n, ALONG_K, true> : lines<n, ALONG_K, false>);
+            launch(p.add ? lines<n, ALONG_K, true, usual> : lines<n, ALONG_K, false, usual>);
     });
     RT_CUDA_LAUNCHED();
+}
+
+static void launch_lines(const nek_view_t *view, const product_t &p, cudaStream_t stream)
+{
+    const block_t block = block_of(view, p.along, LINES_THREADS, view->n * view->n);
+    if (block.threads == LINES_THREADS && block.share == LINES_THREADS)
+        launch_lines_by<true>(view, p, block, stream);
+    else
+        launch_lines_by<false>(view, p, block, stream);
 }
 
 /* ---- dgemm: cuBLAS ---- */
