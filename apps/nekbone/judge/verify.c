@@ -257,11 +257,13 @@ static double judge_left(const nek_solver_t *s, nek_left_t *left, rt_verdict_t *
 {
     nek_problem_t *p = s->problem;
     const size_t points = (size_t)p->view.points;
-    double *b = RT_NEW(double, points, RT_HOST), residual;
+    double *own = left->draw ? RT_NEW(double, points, RT_HOST) : NULL, residual;
+    const double *b = own ? own : p->b;
     double bad = (double)rt_count_nonfinite(left->x, points);
     rt_comm_sum(&bad, 1);
     rt_verdict_check(verdict, "values of x that are not finite", bad, 0);
-    nek_draw(p, left->draw, b);
+    if (own)
+        nek_draw(p, left->draw, own);
     if (s->to_tolerance) {
         residual = nek_check_tolerance_left(s, left, b, verdict);
     } else if (left->draw == 0) {
@@ -271,7 +273,7 @@ static double judge_left(const nek_solver_t *s, nek_left_t *left, rt_verdict_t *
         residual = check_iterations(&(after_t){p, b, &reference, left, verdict});
         nek_reference_destroy(&reference);
     }
-    RT_FREE(b, RT_HOST);
+    RT_FREE(own, RT_HOST);
     nek_left_destroy(left);
     return residual;
 }
