@@ -44,9 +44,8 @@ common_librooftop_a_SOURCES = \
 	common/machine/watch.h common/machine/watch.c \
 	common/mesh/builder.h common/mesh/builder.c \
 	common/mesh/gmsh.h common/mesh/gmsh.c \
-	common/mesh/gmsh_2.c common/mesh/gmsh_4.c common/mesh/gmsh_parts.c common/mesh/gmsh_tags.c \
+	common/mesh/gmsh_parts.c common/mesh/gmsh_sections.c common/mesh/gmsh_tags.c \
 	common/mesh/mesh.h common/mesh/read.c \
-	common/mesh/su2.c \
 	common/mesh/ugrid.c \
 	common/halo/gpu_aware.c \
 	common/halo/groups.c \
@@ -148,6 +147,8 @@ rt_always:
 CLEANFILES += version.h
 common/app/version.o: version.h
 
+inputsdir = $(pkgdatadir)/inputs
+dist_inputs_DATA = inputs/to_ugrid.py
 # Where make install puts the files that ship with an app. A build has a link `inputs` to those of the sources.
 common/io/inputs.o: AM_CPPFLAGS += -DRT_DATADIR='"$(pkgdatadir)"'
 

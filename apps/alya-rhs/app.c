@@ -16,7 +16,7 @@ static const char *const forms[] = {"conv", "skew", "cons", "emac", NULL};
 static const rt_opt_t options[] = {
     RT_TEXT(CONFIG, mesh, "mesh", "NAME", "hill",
             "mesh: hill (Bolund-like, 600 x 400 x 120 m), box (periodic, (2 pi)^3), or a file of "
-            "tetrahedra (Gmsh 2.2 or 4.1, SU2)"),
+            "tetrahedra (Gmsh 4.1, AFLR3)"),
     RT_EXTENTS(CONFIG, cells, "cells", "NXxNYxNZ", "48x40x28", 1, 1e6,
                "cells of the hill or box, six tetrahedra each; the paper's size is 480x400x28"),
     RT_REAL(CONFIG, growth, "growth", "X", "1.12", 0.5, 2,

@@ -14,6 +14,9 @@
 extern "C" {
 #endif
 
+/* What to do with a file of another format. */
+#define RT_MESH_CONVERT "convert it: python3 inputs/to_ugrid.py FILE OUT.lb8.ugrid"
+
 typedef struct {
     rt_mesh_t mesh;
     unsigned types; /* bit t: elements of type t are allowed */
@@ -40,7 +43,6 @@ bool rt_mesh_scan_finite(rt_scan_t *s, const double x[3], int64_t tag);
 
 /* Fill the draft. What they allocate in it stays there, on failure too. */
 bool rt_mesh_gmsh_parse(rt_scan_t *s, rt_mesh_draft_t *draft);
-bool rt_mesh_su2_parse(rt_scan_t *s, rt_mesh_draft_t *draft);
 bool rt_mesh_ugrid_parse(rt_scan_t *s, rt_mesh_draft_t *draft, bool big_endian);
 
 #ifdef __cplusplus

@@ -1,9 +1,9 @@
 /*
- * mesh/gmsh.c - a Gmsh file, format 2.2 or 4.1, ASCII or binary, after the description in the Gmsh
- * reference manual.
+ * mesh/gmsh.c - a Gmsh file, format 4.1, ASCII or binary, after the description in the Gmsh reference
+ * manual.
  *
- * A file is a sequence of sections $Name ... $EndName. Only $MeshFormat, $Entities (4.1: the
- * physical groups of the surfaces), $Nodes and $Elements matter here.
+ * A file is a sequence of sections $Name ... $EndName. Only $MeshFormat, $Entities (the physical
+ * groups of the surfaces), $Nodes and $Elements matter here.
  */
 #include "config.h"
 #include "mesh/gmsh.h"
@@ -15,7 +15,7 @@ static bool nodes(rt_scan_t *s, rt_gmsh_t *g)
 {
     if (g->draft->mesh.x)
         return rt_scan_fail(s, "a second $Nodes");
-    if (!(g->v4 ? rt_gmsh4_nodes(s, g) : rt_gmsh2_nodes(s, g)) ||
+    if (!rt_gmsh_read_nodes(s, g) ||
         !rt_gmsh_tags_make(s, &g->map, g->node_tag, g->draft->mesh.vertices, "node"))
         return false;
     RT_FREE(g->node_tag, RT_HOST);
@@ -29,7 +29,7 @@ static bool elements(rt_scan_t *s, rt_gmsh_t *g)
     if (!g->draft->mesh.x)
         return rt_scan_fail(s, "$Elements comes before $Nodes");
     g->elements = true;
-    if (!(g->v4 ? rt_gmsh4_elements(s, g) : rt_gmsh2_elements(s, g)))
+    if (!rt_gmsh_read_elements(s, g))
         return false;
     if (g->volumes == 0) /* reported elsewhere */
         return true;
@@ -52,7 +52,7 @@ static bool end_of_section(rt_scan_t *s, const char *end)
 }
 
 /* Reads what follows the line $MeshFormat. */
-static bool format(rt_scan_t *s, rt_gmsh_t *g)
+static bool format(rt_scan_t *s)
 {
     double version;
     int64_t binary, size;
@@ -62,9 +62,8 @@ static bool format(rt_scan_t *s, rt_gmsh_t *g)
     rt_scan_quote(s, word, sizeof word);
     if (!rt_scan_real(s, &version, "the version of the format"))
         return false;
-    if (version != 2.2 && version != 4.1)
-        return rt_scan_fail(s, "Gmsh format %s: only 2.2 and 4.1 can be read", word);
-    g->v4 = version == 4.1;
+    if (version != 4.1)
+        return rt_scan_fail(s, "Gmsh format %s: only 4.1 can be read; " RT_MESH_CONVERT, word);
     if (!rt_scan_int(s, &binary, "the type of the file") ||
         !rt_scan_int(s, &size, "the size of a number"))
         return false;
@@ -120,15 +119,15 @@ static bool section(rt_scan_t *s, rt_gmsh_t *g, bool *formatted)
         if (*formatted)
             return rt_scan_fail(s, "a second $MeshFormat");
         *formatted = true;
-        return rt_scan_line_end(s) && format(s, g);
+        return rt_scan_line_end(s) && format(s);
     }
     static const struct {
         const char *begin, *end;
         bool (*read)(rt_scan_t *s, rt_gmsh_t *g);
     } known[] = {{.begin = "$Nodes", .end = "$EndNodes", .read = nodes},
                  {.begin = "$Elements", .end = "$EndElements", .read = elements},
-                 {.begin = "$Entities", .end = "$EndEntities", .read = rt_gmsh4_entities}};
-    for (int i = 0; i < (g->v4 ? 3 : 2); i++)
+                 {.begin = "$Entities", .end = "$EndEntities", .read = rt_gmsh_read_entities}};
+    for (int i = 0; i < 3; i++)
         if (rt_scan_word(s, known[i].begin)) {
             if (!*formatted)
                 return rt_scan_fail(s, "$MeshFormat must come first");
@@ -142,7 +141,7 @@ static bool section(rt_scan_t *s, rt_gmsh_t *g, bool *formatted)
         return rt_scan_fail(&old, "\"%s\" does not start a section",
                             rt_scan_quote(&old, word, sizeof word));
     if (!*formatted && n == 3 && memcmp(name, "NOD", 3) == 0)
-        return rt_scan_fail(s, "Gmsh format 1: only 2.2 and 4.1 can be read");
+        return rt_scan_fail(s, "Gmsh format 1: only 4.1 can be read; " RT_MESH_CONVERT);
     return skip_section(s, name, n);
 }
 

@@ -33,20 +33,19 @@ int32_t rt_gmsh_tags_find(const rt_gmsh_tags_t *map, int64_t tag);
 
 typedef struct {
     rt_mesh_draft_t *draft;
-    bool v4;                 /* 4.1, else 2.2 */
     bool entities, elements; /* the section has come */
     rt_gmsh_tags_t map;      /* of nodes */
     int64_t *node_tag;       /* [nodes] until the map is made */
     int64_t total;           /* elements that the file says it has */
     int64_t volumes, room;   /* volume elements so far */
     int64_t *tag;            /* [room] of volume elements, to find duplicates */
-    rt_gmsh_tags_t surface;  /* 4.1: of entities of dimension 2 */
+    rt_gmsh_tags_t surface;  /* of entities of dimension 2 */
     int64_t surfaces, surface_room;
     int64_t *surface_tag; /* [surface_room] until the map is made */
     int64_t *physical;    /* [surface_room] first physical group, 0: none */
 } rt_gmsh_t;
 
-/* ---- what the formats have in common (gmsh_parts.c) ---- */
+/* ---- types of elements, and what sections have in common (gmsh_parts.c) ---- */
 
 enum { RT_GMSH_NONE = -1 };
 typedef struct {
@@ -86,12 +85,10 @@ bool rt_gmsh_add(rt_scan_t *s, rt_gmsh_t *g, int64_t tag, rt_gmsh_shape_t shape,
 bool rt_gmsh_add_line(rt_scan_t *s, rt_gmsh_t *g, int64_t tag, rt_gmsh_shape_t shape,
                       int64_t physical);
 
-/* ---- the sections of each format (gmsh_2.c, gmsh_4.c) ---- */
+/* ---- sections (gmsh_sections.c) ---- */
 
-bool rt_gmsh2_nodes(rt_scan_t *s, rt_gmsh_t *g);
-bool rt_gmsh2_elements(rt_scan_t *s, rt_gmsh_t *g);
-bool rt_gmsh4_nodes(rt_scan_t *s, rt_gmsh_t *g);
-bool rt_gmsh4_elements(rt_scan_t *s, rt_gmsh_t *g);
-bool rt_gmsh4_entities(rt_scan_t *s, rt_gmsh_t *g);
+bool rt_gmsh_read_nodes(rt_scan_t *s, rt_gmsh_t *g);
+bool rt_gmsh_read_elements(rt_scan_t *s, rt_gmsh_t *g);
+bool rt_gmsh_read_entities(rt_scan_t *s, rt_gmsh_t *g);
 
 #endif

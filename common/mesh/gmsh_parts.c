@@ -1,4 +1,4 @@
-/* mesh/gmsh_parts.c - the types of elements, and what both formats of Gmsh files have in common. */
+/* mesh/gmsh_parts.c - the types of elements, and what the sections of a file have in common. */
 #include "config.h"
 #include "mesh/gmsh.h"
 #include <inttypes.h>

@@ -2,7 +2,7 @@
  * mesh/mesh.h - unstructured meshes and the files they come from (host memory, one rank).
  *
  * A mesh has vertices, volume elements of four types, and boundary faces with a tag each. Vertices
- * are ordered within an element as in CGNS (Gmsh and SU2 use the same order):
+ * are ordered within an element as in CGNS (Gmsh uses the same order):
  *
  *     tetrahedron  0 1 2 counter-clockwise as seen from 3 (positive volume)
  *     pyramid      0 1 2 3 the base, counter-clockwise as seen from 4, the apex
@@ -40,15 +40,13 @@ typedef struct {
     int32_t *element[RT_ELEMENTS]; /* [elements[t]][rt_element_size(t)] vertex numbers */
     int64_t faces[RT_FACES];       /* on the boundary */
     int32_t *face[RT_FACES];       /* [faces[t]][rt_face_size(t)] */
-    /* [faces[t]] Gmsh: the (first) physical group; SU2: the marker, 1 for the first MARKER_TAG= of
-     * the file, and so on; AFLR3: the surface; 0: none given. */
+    /* [faces[t]] Gmsh: the (first) physical group; AFLR3: the surface; 0: none given. */
     int32_t *tag[RT_FACES];
 } rt_mesh_t;
 
 void rt_mesh_destroy(rt_mesh_t *mesh); /* NULL allowed; arrays are from rt_alloc, RT_HOST */
 
-/* Reads a mesh file: Gmsh 2.2 or 4.1 (ASCII or binary) and SU2, which it knows by their content,
- * and AFLR3, which it knows by the name (.b8.ugrid, .lb8.ugrid). `types`: bit t allows volume
+/* Reads a mesh file: Gmsh 4.1 (ASCII or binary), which it knows by its content, and AFLR3, which it knows by the name (.b8.ugrid, .lb8.ugrid). `types`: bit t allows volume
  * elements of type t (0 allows all). Other types are refused, and so are elements and faces of
  * higher order. Vertices that no volume element uses are dropped, and faces with such a vertex.
  * Faces are as in the file: some turn inwards, and some may lie inside. Takes at most a fixed

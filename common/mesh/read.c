@@ -125,20 +125,6 @@ static bool finish(rt_scan_t *s, rt_mesh_draft_t *draft)
 
 /* --- formats --- */
 
-/* True if the file starts, after comments, with a keyword in capitals and '=', as SU2 files do. */
-static bool looks_like_su2(rt_scan_t s)
-{
-    for (rt_scan_skip_space(&s); s.at < s.end && *s.at == '%'; rt_scan_skip_space(&s))
-        rt_scan_skip_line(&s);
-    const char *word = s.at;
-    while (s.at < s.end && ((*s.at >= 'A' && *s.at <= 'Z') || *s.at == '_'))
-        s.at++;
-    if (s.at == word)
-        return false;
-    rt_scan_skip_blanks(&s);
-    return s.at < s.end && *s.at == '=';
-}
-
 static bool parse(rt_scan_t *s, rt_mesh_draft_t *draft)
 {
     const bool big = rt_ends_with(s->name, ".b8.ugrid");
@@ -151,10 +137,8 @@ static bool parse(rt_scan_t *s, rt_mesh_draft_t *draft)
         return rt_scan_fail_file(s, "the file is empty");
     if (*s->at == '$')
         return rt_mesh_gmsh_parse(s, draft);
-    if (looks_like_su2(*s))
-        return rt_mesh_su2_parse(s, draft);
-    return rt_scan_fail_file(s, "neither a Gmsh file, which starts with $MeshFormat, nor an SU2 "
-                                "file, which starts with NDIME=");
+    return rt_scan_fail_file(s, "neither a Gmsh file, which starts with $MeshFormat, nor named as "
+                                "AFLR3 (.b8.ugrid, .lb8.ugrid); " RT_MESH_CONVERT);
 }
 
 rt_mesh_t *rt_mesh_parse(const char *name, const void *data, size_t bytes, unsigned types,

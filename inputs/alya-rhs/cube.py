@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the unit cube, 2 x 2 x 2 cells of 6 tetrahedra each, in all formats that alya-rhs reads.
+"""Writes the unit cube, 2 x 2 x 2 cells of 6 tetrahedra each, as Gmsh 4.1, ASCII and binary.
 
 Nodes are in a scrambled order, their numbers have gaps, and no element uses the first node. There
-are points, lines and triangles to skip, and sections to ignore. The mesh is the same in all files,
+are points, lines and triangles to skip, and sections to ignore. The mesh is the same in both files,
 so that test_read.c can compare them. Usage: python3 cube.py [folder]
 """
 import itertools
@@ -43,26 +43,6 @@ def text(rows):
 names = section(b"PhysicalNames", b'1\n3 1 "fluid"\n')
 
 
-def gmsh22(tag, binary):
-    elements = [(k + 1, t, [tag[n] for n in nodes])
-                for k, (t, nodes) in enumerate(others + [(4, t) for t in tets])]
-    if not binary:
-        return (section(b"MeshFormat", b"2.2 0 8\n") + names
-                + section(b"Nodes", b"28\n" + text((tag[k], *p) for k, p in enumerate(xyz)))
-                + section(b"Elements", text([[len(elements)]])
-                          + text((e, t, 2, 1, 1, *n) for e, t, n in elements)))
-    nodes = b"".join(struct.pack("=i3d", tag[k], *p) for k, p in enumerate(xyz))
-    blocks = b""
-    for t, group in itertools.groupby(elements, key=lambda e: e[1]):
-        group = list(group)
-        blocks += struct.pack("=3i", t, len(group), 2)
-        for e, _, n in group:
-            blocks += struct.pack("=%di" % (3 + len(n)), e, 1, 1, *n)
-    return (section(b"MeshFormat", b"2.2 1 8\n" + struct.pack("=i", 1)) + names
-            + section(b"Nodes", b"28\n" + nodes)
-            + section(b"Elements", b"%d\n" % len(elements) + blocks))
-
-
 def gmsh41(tag, binary):
     def row(kinds, *v):
         return struct.pack("=" + kinds, *v) if binary else text([v])
@@ -90,17 +70,7 @@ def gmsh41(tag, binary):
             + section(b"Unknown", b"anything\n"))
 
 
-def su2():
-    out = "%% the unit cube\nNDIME= 3\nNELEM= %d\n" % len(tets)
-    out += "".join("10 %d %d %d %d %d\n" % (*t, k) for k, t in enumerate(tets))
-    out += "NPOIN= 28\n" + "".join("%r %r %r %d\n" % (*p, k) for k, p in enumerate(xyz))
-    out += "NMARK= 1\nMARKER_TAG= wall\nMARKER_ELEMS= 2\n"
-    return (out + "5 1 2 3\n5 3 2 4\n").encode()
-
-
 folder = sys.argv[1] if len(sys.argv) > 1 else "."
-for name, data in (("cube-2.2.msh", gmsh22(sparse, False)), ("cube-2.2-binary.msh", gmsh22(dense, True)),
-                   ("cube-4.1.msh", gmsh41(dense, False)), ("cube-4.1-binary.msh", gmsh41(sparse, True)),
-                   ("cube.su2", su2())):
+for name, data in (("cube-4.1.msh", gmsh41(dense, False)), ("cube-4.1-binary.msh", gmsh41(sparse, True))):
     with open(folder + "/" + name, "wb") as file:
         file.write(data)

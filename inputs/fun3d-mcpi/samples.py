@@ -90,34 +90,25 @@ for k, j, i in itertools.product(range(NZ), range(NY), range(NX)):
             boundary += [(t, tag) for t in split(face)]
         else:
             boundary.append((face, tag))
-boundary.sort(key=lambda b: len(b[0]))
+boundary.sort(key=lambda b: (len(b[0]), b[1]))
 triangles = [b for b in boundary if len(b[0]) == 3]
 quads = [b for b in boundary if len(b[0]) == 4]
 
 
-def gmsh22():
-    out = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n3\n2 1 \"wall\"\n2 2 \"far\"\n3 3 \"fluid\"\n$EndPhysicalNames\n"
-    out += "$Nodes\n%d\n" % len(points)
-    out += "".join("%d %r %r %r\n" % (v + 1, *p) for v, p in enumerate(points)) + "$EndNodes\n"
-    rows = [(2, t, f) for f, t in triangles] + [(3, t, f) for f, t in quads]
-    rows += [(kind, 3, e) for kind, group in ((4, tets), (5, hexas), (6, prisms), (7, pyramids)) for e in group]
-    out += "$Elements\n%d\n" % len(rows)
-    for n, (kind, tag, vertices) in enumerate(rows):
-        out += "%d %d 2 %d %d %s\n" % (n + 1, kind, tag, tag, " ".join(str(v + 1) for v in vertices))
+def gmsh41():
+    """The surface with physical group t is the entity t; all volume elements are of entity 1."""
+    blocks = [(2, tag, kind, [f for f, t in group if t == tag]) for kind, group in ((2, triangles), (3, quads)) for tag in (1, 2)]
+    blocks += [(3, 1, kind, group) for kind, group in ((4, tets), (5, hexas), (6, prisms), (7, pyramids))]
+    n, elements = len(points), sum(len(group) for *_, group in blocks)
+    out = "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$PhysicalNames\n3\n2 1 \"wall\"\n2 2 \"far\"\n3 3 \"fluid\"\n$EndPhysicalNames\n"
+    out += "$Entities\n0 0 2 1\n" + "".join("%d 0 0 0 1 1 1 1 %d 0\n" % (e, t) for e, t in ((1, 1), (2, 2), (1, 3))) + "$EndEntities\n"
+    out += "$Nodes\n1 %d 1 %d\n3 1 0 %d\n" % (n, n, n) + "".join("%d\n" % (v + 1) for v in range(n))
+    out += "".join("%r %r %r\n" % p for p in points) + "$EndNodes\n$Elements\n%d %d 1 %d\n" % (len(blocks), elements, elements)
+    number = itertools.count(1)
+    for dimension, tag, kind, group in blocks:
+        out += "%d %d %d %d\n" % (dimension, tag, kind, len(group))
+        out += "".join("%d %s\n" % (next(number), " ".join(str(v + 1) for v in e)) for e in group)
     return (out + "$EndElements\n").encode()
-
-
-def su2():
-    rows = [(kind, e) for kind, group in ((10, tets), (12, hexas), (13, prisms), (14, pyramids)) for e in group]
-    out = "NDIME= 3\nNELEM= %d\n" % len(rows)
-    out += "".join("%d %s %d\n" % (kind, " ".join(map(str, e)), n) for n, (kind, e) in enumerate(rows))
-    out += "NPOIN= %d\n" % len(points) + "".join("%r %r %r %d\n" % (*p, v) for v, p in enumerate(points))
-    out += "NMARK= 2\n"
-    for tag, name in ((1, "wall"), (2, "far")):
-        faces = [f for f, t in boundary if t == tag]
-        out += "MARKER_TAG= %s\nMARKER_ELEMS= %d\n" % (name, len(faces))
-        out += "".join("%d %s\n" % (5 if len(f) == 3 else 9, " ".join(map(str, f))) for f in faces)
-    return out.encode()
 
 
 def ugrid(order):
@@ -145,7 +136,7 @@ def matrix():
 
 
 folder = sys.argv[1] if len(sys.argv) > 1 else "."
-for name, data in (("mixed.msh", gmsh22()), ("mixed.su2", su2()), ("mixed.b8.ugrid", ugrid(">")),
+for name, data in (("mixed.msh", gmsh41()), ("mixed.b8.ugrid", ugrid(">")),
                    ("mixed.lb8.ugrid", ugrid("<")), ("ring.mtx", matrix())):
     with open(folder + "/" + name, "wb") as file:
         file.write(data)

@@ -9,7 +9,7 @@ done
 for form in conv skew cons emac; do
     valid form-$form "$alya" $cpu --cells 4x4x3 --form $form --filter-width 1.5 --force-x 0.1 --ladder
 done
-for file in "$inputs"/*.msh "$inputs"/*.su2; do
+for file in "$inputs"/*.msh; do
     valid file "$alya" $cpu --mesh "$file" --rung cpu-closed
 done
 valid box "$alya" $cpu --mesh box --cells 5x4x4 --jitter 0.1 --ladder
@@ -48,35 +48,61 @@ refused 2 "--form foo: " "$alya" $cpu --form foo
 refused 2 "--rho 0: out of range" "$alya" $cpu --rho 0
 refused 2 "--mu nan" "$alya" $cpu --mu nan
 refused 2 "missing.msh" "$alya" $cpu --mesh missing.msh
-refused 2 "--size is for meshes that are made" "$alya" $cpu --size tiny --mesh "$inputs/cube.su2"
+refused 2 "--size is for meshes that are made" "$alya" $cpu --size tiny --mesh "$inputs/cube-4.1.msh"
 echo "not a mesh" >bad.msh
 refused 2 "bad.msh" "$alya" $cpu --mesh bad.msh
 head -c 300 "$inputs/cube-4.1.msh" >short.msh
 refused 2 "short.msh" "$alya" $cpu --mesh short.msh
-cat >flat.su2 <<'SU2'
-NDIME= 3
-NELEM= 2
-10 0 1 2 3 0
-10 0 1 2 4 1
-NPOIN= 5
+cat >flat.msh <<'MSH'
+$MeshFormat
+4.1 0 8
+$EndMeshFormat
+$Nodes
+1 5 1 5
+3 1 0 5
+1
+2
+3
+4
+5
 0 0 0
 1 0 0
 0 1 0
 0 0 1
 0.5 0.5 0
-SU2
-refused 2 "flat" "$alya" $cpu --mesh flat.su2
-sed 's/^10 0 1 2 4 1/10 1 0 2 3 1/; s/^0.5 0.5 0$/9 9 9/' flat.su2 >inverted.su2
-refused 2 "inverted" "$alya" $cpu --mesh inverted.su2
-sed 's/^10 0 1 2 4 1/10 1 2 0 3 1/' flat.su2 >twins.su2
-refused 2 "element 1 has the same four nodes as element 0" "$alya" $cpu --mesh twins.su2
-# Files of one mesh in several formats have one digest; a coordinate's last bit makes another.
-sed 's/^0.5 0.5 0$/0.5 0.5 -1/; s/^10 0 1 2 4 1/10 1 0 2 4 1/' flat.su2 >whole.su2
-sed 's/^0.5 0.5 -1$/0.5 0.5 -1.0000000000000002/' whole.su2 >moved.su2
-[ "$(digests "$alya $cpu --mesh" "$inputs/cube-4.1.msh" "$inputs/cube.su2" "$inputs/cube-2.2-binary.msh")" = 1 ] ||
+$EndNodes
+$Elements
+1 2 1 2
+3 1 4 2
+1 1 2 3 4
+2 1 2 3 5
+$EndElements
+MSH
+refused 2 "flat" "$alya" $cpu --mesh flat.msh
+sed 's/^2 1 2 3 5/2 2 1 3 4/; s/^0.5 0.5 0$/9 9 9/' flat.msh >inverted.msh
+refused 2 "inverted" "$alya" $cpu --mesh inverted.msh
+sed 's/^2 1 2 3 5/2 2 3 1 4/' flat.msh >twins.msh
+refused 2 "element 1 has the same four nodes as element 0" "$alya" $cpu --mesh twins.msh
+# Files of one mesh have one digest; a coordinate's last bit makes another.
+sed 's/^0.5 0.5 0$/0.5 0.5 -1/; s/^2 1 2 3 5/2 2 1 3 5/' flat.msh >whole.msh
+sed 's/^0.5 0.5 -1$/0.5 0.5 -1.0000000000000002/' whole.msh >moved.msh
+[ "$(digests "$alya $cpu --mesh" "$inputs/cube-4.1.msh" "$inputs/cube-4.1-binary.msh")" = 1 ] ||
     fail "the digest of a mesh depends on its format"
-[ "$(digests "$alya $cpu --mesh" whole.su2 whole.su2 moved.su2)" = 2 ] ||
+[ "$(digests "$alya $cpu --mesh" whole.msh whole.msh moved.msh)" = 2 ] ||
     fail "the digest of a mesh says nothing of its coordinates"
+# Another format is converted: the same mesh, with its tags (three triangles, after 5 nodes).
+printf '%s\n' "NDIME= 3" "NELEM= 2" "10 0 1 2 3" "10 1 0 2 4" "NPOIN= 5" "0 0 0" "1 0 0" "0 1 0" "0 0 1" "0.5 0.5 -1" "NMARK= 2" \
+    "MARKER_TAG= wall" "MARKER_ELEMS= 2" "5 0 1 3" "5 1 2 3" "MARKER_TAG= far" "MARKER_ELEMS= 1" "5 0 2 3" >whole.su2
+refused 2 "convert it: python3 inputs/to_ugrid.py" "$alya" $cpu --mesh whole.su2
+if /usr/bin/python3 -c 'import meshio' 2>convert.out; then
+    /usr/bin/python3 "$inputs/../to_ugrid.py" whole.su2 whole.lb8.ugrid >convert.out 2>&1 || fail "to_ugrid.py: $(tail -n 1 convert.out)"
+    [ "$(digests "$alya $cpu --mesh" whole.msh whole.lb8.ugrid)" = 1 ] || fail "to_ugrid.py makes another mesh of whole.su2"
+    [ "$(od -An -td4 -j184 -N12 whole.lb8.ugrid | tr -s ' ')" = " 1 1 2" ] || fail "to_ugrid.py loses the tags of whole.su2"
+    /usr/bin/python3 "$inputs/../to_ugrid.py" "$inputs/../fun3d-mcpi/mixed.msh" mixed.lb8.ugrid
+    cmp mixed.lb8.ugrid "$inputs/../fun3d-mcpi/mixed.lb8.ugrid" || fail "to_ugrid.py makes another mesh of mixed.msh"
+else
+    echo "to_ugrid.py is not tested: $(tail -n 1 convert.out)"
+fi
 # A picture that cannot be written is said, and ends with 3.
 (ulimit -f 8; "$alya" $cpu --cells 4x4x3 --seconds 0 --rung reference --picture quota.vtu 2>&1 | cat >quota.out; exit ${PIPESTATUS[0]})
 [ $? = 3 ] && grep -q "^alya-rhs: cannot write 'quota.vtu': File too large" quota.out || fail "a quota: $(tail -n 3 quota.out)"
@@ -84,7 +110,7 @@ tail -n 1 quota.out | grep -q "VALID, but not every file was written" || fail "a
 # What would be ignored.
 refused 2 "--transport nosuch: there are" "$alya" $cpu --transport nosuch
 for option in "--cells 9x9x9" "--jitter 0.1" "--growth 1.3"; do
-    refused 2 "${option% *}: no effect with --mesh FILE; leave it out" "$alya" $cpu --mesh whole.su2 $option
+    refused 2 "${option% *}: no effect with --mesh FILE; leave it out" "$alya" $cpu --mesh whole.msh $option
 done
 refused 2 "--growth: for --mesh hill alone" "$alya" $cpu --mesh box --growth 1.3
 refused 2 "--assemblies: --steps do their own" "$alya" $cpu --steps 2 --assemblies 2

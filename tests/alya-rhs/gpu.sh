@@ -24,7 +24,7 @@ done
 for form in conv skew cons emac; do
     valid $form "$alya" --cells 8x7x5 --form $form --filter-width 1.5 --force-x 0.1 --ladder --seconds 0
 done
-for file in "$inputs"/*.su2; do
+for file in "$inputs"/cube-4.1.msh; do
     valid file "$alya" --mesh "$file" --ladder --seconds 0
 done
 # Threads per block, also where the last block of the mesh is not full.

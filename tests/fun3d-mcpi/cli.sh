@@ -49,18 +49,18 @@ if ! grep -A 2 '^kokkos ' list.out | grep -q 'absent:'; then
 fi
 
 # --- files ---
-for file in "$inputs"/alya-rhs/cube*.msh "$inputs"/alya-rhs/cube*.su2; do
+for file in "$inputs"/alya-rhs/cube*.msh; do
     valid file "$mcpi" $cpu --mesh "$file" --walls none --rung cpu-simd
 done
-for suffix in msh su2 b8.ugrid lb8.ugrid; do
+for suffix in msh b8.ugrid lb8.ugrid; do
     valid mixed-$suffix "$mcpi" $cpu --mesh "$samples/mixed.$suffix" --rung cpu-simd
     [ -n "$(fingerprint mixed-msh)" ] && [ "$(fingerprint mixed-$suffix)" = "$(fingerprint mixed-msh)" ] ||
         fail "mixed.$suffix: dQ is '$(fingerprint mixed-$suffix)', of mixed.msh '$(fingerprint mixed-msh)'"
 done
 grep -q ' 54 rows, 618 off-diagonal blocks' mixed-msh.out || fail "mixed.msh: $(grep '^problem' mixed-msh.out)"
 for walls in 2 1,2 none; do
-    valid walls "$mcpi" $cpu --mesh "$samples/mixed.su2" --walls $walls --rung cpu-simd
-    [ "$(fingerprint walls)" != "$(fingerprint mixed-su2)" ] || fail "--walls $walls changes nothing"
+    valid walls "$mcpi" $cpu --mesh "$samples/mixed.msh" --walls $walls --rung cpu-simd
+    [ "$(fingerprint walls)" != "$(fingerprint mixed-msh)" ] || fail "--walls $walls changes nothing"
 done
 valid ahead "$mcpi" $cpu $small --rung cpu-simd --choose ahead=16,rows=16
 valid tuned "$mcpi" --device cpu $small --rung cpu-simd --seconds 0.005 --windows 1 --tune --tune-seconds 0.2 --tuning t.tuning
@@ -83,7 +83,7 @@ done
 "$mcpi" $cpu --ladder --only flow --size tiny --dry-run 2>&1 | grep -q ": 15138 rows" && fail "--only flow changes --size"
 valid flow-laminar "$mcpi" $cpu $small --rung flow-simd --fluid laminar --limiter van-albada --offdiagonal fp16 --freeze 2 --steps 3
 for walls in 1 2; do
-    valid flow-file "$mcpi" $cpu --mesh "$samples/mixed.su2" --walls $walls --symmetry $((3 - walls)) --rung flow-simd --steps 3
+    valid flow-file "$mcpi" $cpu --mesh "$samples/mixed.msh" --walls $walls --symmetry $((3 - walls)) --rung flow-simd --steps 3
 done
 # one answer, whatever O is stored in; a step more or less. Short: the finest and the coarsest
 types=$([ "${RT_CHECK_LONG:-0}" = 0 ] && echo fp64 bf16 || echo fp64 fp32 fp16 bf16)
@@ -178,7 +178,7 @@ refused 2 "a flow needs a body" "$mcpi" $cpu $small --walls none --rung flow-sim
 refused 2 "a flow has 5 unknowns" "$mcpi" $cpu $small --block-size 4 --rung flow-simd
 refused 2 "a flow needs a mesh" "$mcpi" $cpu --mesh "$samples/ring.mtx" --rung flow-simd
 refused 2 "--symmetry 9: of the boundary faces none has the tag 9" "$mcpi" $cpu $small --symmetry 9
-refused 2 "missing.su2" "$mcpi" $cpu --mesh missing.su2
+refused 2 "missing.msh" "$mcpi" $cpu --mesh missing.msh
 refused 2 "missing.mtx" "$mcpi" $cpu --mesh missing.mtx
 refused 2 "--size is for meshes that are made" "$mcpi" $cpu --size tiny --mesh chain.mtx
 echo "not a mesh" >bad.msh
@@ -194,14 +194,14 @@ refused 2 "--surface 1: out of range" "$mcpi" $cpu --surface 1
 refused 2 "--solution smooth: " "$mcpi" $cpu --solution smooth
 for walls in 7 1,7; do
     refused 2 "--walls $walls: of the boundary faces none has the tag 7" "$mcpi" $cpu \
-        --mesh "$samples/mixed.su2" --walls $walls
+        --mesh "$samples/mixed.msh" --walls $walls
 done
 refused 2 "--walls 3,7: of the boundary faces none has the tag 7" "$mcpi" $cpu $small --walls 3,7
-refused 2 "--walls 1,x: not a list" "$mcpi" $cpu --mesh "$samples/mixed.su2" --walls 1,x
+refused 2 "--walls 1,x: not a list" "$mcpi" $cpu --mesh "$samples/mixed.msh" --walls 1,x
 refused 2 "40 rows: not a multiple of the block size, 7" "$mcpi" $cpu --mesh "$samples/ring.mtx" --block-size 7
 # Files of one mesh in several formats have one digest; another vertex or value makes another.
 sed 's/^1 1 30$/1 1 31/' chain.mtx >other.mtx
-[ "$(digests "$mcpi $cpu --walls none --mesh" "$samples/mixed.su2" "$samples/mixed.lb8.ugrid" "$samples/mixed.msh")" = 1 ] ||
+[ "$(digests "$mcpi $cpu --walls none --mesh" "$samples/mixed.msh" "$samples/mixed.lb8.ugrid")" = 1 ] ||
     fail "the digest of a mesh depends on its format"
 [ "$(digests "$mcpi $cpu --mesh" chain.mtx chain.mtx other.mtx)" = 2 ] ||
     fail "the digest of a matrix says nothing of its values"
@@ -216,7 +216,7 @@ sed 's/^18 25 .*/18 25 1e30/' "$samples/ring.mtx" >diverges.mtx
     fail "a matrix whose sweeps diverge: $(tail -n 2 diverges.out)"
 # What would be ignored.
 refused 2 "--transport nosuch: there are" "$mcpi" $cpu $small --transport nosuch
-refused 2 "--surface: no effect with --mesh FILE; leave it out" "$mcpi" $cpu --mesh "$samples/mixed.su2" --surface 9
+refused 2 "--surface: no effect with --mesh FILE; leave it out" "$mcpi" $cpu --mesh "$samples/mixed.msh" --surface 9
 for option in "--cfl 5" "--mach 2" "--reynolds 9" "--walls 2"; do
     refused 2 "${option% *}: for a mesh, and a matrix has its values" "$mcpi" $cpu --mesh chain.mtx $option
 done

@@ -49,12 +49,13 @@ bad_files()
     ring twice.mtx '$1 == 7 && $2 == 9 { $2 = 8 }'
     ring value.mtx '$1 == 7 && $2 == 9 { $3 = "nan" }'
     sed 's/^40 40 700$/40 40 900/' "$samples/ring.mtx" >count.mtx
-    for suffix in mtx su2 msh lb8.ugrid; do
+    for suffix in mtx msh lb8.ugrid; do
         : >empty.$suffix
     done
-    sed 's/^10 \([0-9]*\) \([0-9]*\)\(.* 0\)$/10 \2 \1\3/' "$samples/mixed.su2" >inverted.su2
-    printf '%s\n' "NDIME= 3" "NELEM= 1" "12 0 1 2 3 4 5 6 7" "NPOIN= 8" "0 0 0" "1 0 0" "1 1 0" "0 1 0" \
-        "0 0 0" "1 0 0" "1 1 0" "0 1 0" "NMARK= 1" "MARKER_TAG= wall" "MARKER_ELEMS= 1" "9 0 3 2 1" >flat.su2
+    sed '/^3 1 4 /{n;s/^\([0-9]*\) \([0-9]*\) \([0-9]*\)/\1 \3 \2/;}' "$samples/mixed.msh" >inverted.msh
+    printf '%s\n' '$MeshFormat' "4.1 0 8" '$EndMeshFormat' '$Entities' "0 0 1 0" "1 0 0 0 1 1 0 1 1 0" '$EndEntities' \
+        '$Nodes' "1 8 1 8" "3 1 0 8" 1 2 3 4 5 6 7 8 "0 0 0" "1 0 0" "1 1 0" "0 1 0" "0 0 0" "1 0 0" "1 1 0" "0 1 0" '$EndNodes' \
+        '$Elements' "2 2 1 2" "2 1 3 1" "1 1 4 3 2" "3 1 5 1" "2 1 2 3 4 5 6 7 8" '$EndElements' >flat.msh
     head -c 2000 "$samples/mixed.lb8.ugrid" >short.lb8.ugrid
     cp "$samples/mixed.lb8.ugrid" other.b8.ugrid
     cat >bad.list <<-END
@@ -69,11 +70,10 @@ bad_files()
 	value.mtx row 7, column 9: the value is not finite
 	count.mtx the file ends here
 	empty.mtx the file is empty
-	empty.su2 the file is empty
 	empty.msh the file is empty
 	empty.lb8.ugrid the file is empty
-	inverted.su2 tetrahedron 0 is inverted
-	flat.su2 hexahedron 0 is flat
+	inverted.msh tetrahedron 0 is inverted
+	flat.msh hexahedron 0 is flat
 	short.lb8.ugrid the counts ask for
 	other.b8.ugrid written in the other byte order
 	END

@@ -92,18 +92,18 @@ mutants_on_two_ranks flow_mutants
 
 matrix_file two.mtx 10
 refused 2 "fewer than the 3 ranks" $mpirun -n 3 "$mcpi" $run --mesh two.mtx
-refused 2 "missing.su2" $mpirun -n 2 "$mcpi" $run --mesh missing.su2
+refused 2 "missing.msh" $mpirun -n 2 "$mcpi" $run --mesh missing.msh
 sed 's/^1 1 30$/1 1 0/' chain.mtx >pivot.mtx
 refused 2 "pivot.mtx" $mpirun -n 3 "$mcpi" $run --mesh pivot.mtx
 refused 2 "none has the tag 7" $mpirun -n 2 "$mcpi" $run $small --walls 7
 if [ "$long" != 0 ]; then
     refused 2 "fewer than the 9 ranks" $mpirun -n 9 "$mcpi" $run --mesh "$samples/ring.mtx"
-    refused 2 "not a list" $mpirun -n 2 "$mcpi" $run --mesh "$samples/mixed.su2" --walls 1,x
+    refused 2 "not a list" $mpirun -n 2 "$mcpi" $run --mesh "$samples/mixed.msh" --walls 1,x
     refused 2 "not a multiple of the block size" $mpirun -n 2 "$mcpi" $run --mesh "$samples/ring.mtx" --block-size 7
 fi
 # one for each place where ranks detect a fault
 bad_files
-for file in singular.mtx oneway.mtx empty.mtx inverted.su2; do
+for file in singular.mtx oneway.mtx empty.mtx inverted.msh; do
     refused 2 "$(sed -n "s/^$file //p" bad.list)" $mpirun -n 2 "$mcpi" $run --mesh $file --json bad.json
 done
 

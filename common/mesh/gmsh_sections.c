@@ -1,4 +1,4 @@
-/* mesh/gmsh_4.c - $Entities, $Nodes and $Elements of format 4.1. */
+/* mesh/gmsh_sections.c - $Entities, $Nodes and $Elements. */
 #include "config.h"
 #include "mesh/gmsh.h"
 #include <inttypes.h>
@@ -24,7 +24,7 @@ static bool header(rt_scan_t *s, int64_t *value, int n, int sizes, const char *w
 }
 
 /* Reads nodes `first` .. `first + n - 1`: their tags, then their coordinates. */
-static bool node_block_4(rt_scan_t *s, rt_gmsh_t *g, int64_t first, int64_t n, int more)
+static bool node_block(rt_scan_t *s, rt_gmsh_t *g, int64_t first, int64_t n, int more)
 {
     if (s->binary && !rt_scan_need(s, n, 32 + 8 * more, "the nodes of a block"))
         return false;
@@ -48,7 +48,7 @@ static bool node_block_4(rt_scan_t *s, rt_gmsh_t *g, int64_t first, int64_t n, i
     return true;
 }
 
-bool rt_gmsh4_nodes(rt_scan_t *s, rt_gmsh_t *g)
+bool rt_gmsh_read_nodes(rt_scan_t *s, rt_gmsh_t *g)
 {
     int64_t total[4], block[4], done = 0; /* blocks, nodes, least and largest tag */
     if (!header(s, total, 4, 4, "the counts of $Nodes") ||
@@ -64,7 +64,7 @@ bool rt_gmsh4_nodes(rt_scan_t *s, rt_gmsh_t *g)
                                 "a block of nodes of dimension %" PRId64 " and parametric %" PRId64,
                                 block[0], block[2]);
         if (!rt_gmsh_check_block(s, block[3], g->draft->mesh.vertices - done, "nodes") ||
-            !node_block_4(s, g, done, block[3], block[2] ? (int)block[0] : 0))
+            !node_block(s, g, done, block[3], block[2] ? (int)block[0] : 0))
             return false;
         done += block[3];
     }
@@ -74,7 +74,7 @@ bool rt_gmsh4_nodes(rt_scan_t *s, rt_gmsh_t *g)
 }
 
 /* Reads one element of a block: tag nodes. */
-static bool element_4(rt_scan_t *s, rt_gmsh_t *g, rt_gmsh_shape_t shape, int64_t physical)
+static bool element(rt_scan_t *s, rt_gmsh_t *g, rt_gmsh_shape_t shape, int64_t physical)
 {
     int64_t tag, node[8];
     if (s->binary) {
@@ -90,7 +90,7 @@ static bool element_4(rt_scan_t *s, rt_gmsh_t *g, rt_gmsh_shape_t shape, int64_t
                                   : (rt_scan_skip_line(s), true);
 }
 
-static bool element_block_4(rt_scan_t *s, rt_gmsh_t *g, int64_t type, int64_t n, int64_t physical)
+static bool element_block(rt_scan_t *s, rt_gmsh_t *g, int64_t type, int64_t n, int64_t physical)
 {
     int64_t first;
     if (n == 0)
@@ -114,12 +114,12 @@ static bool element_block_4(rt_scan_t *s, rt_gmsh_t *g, int64_t type, int64_t n,
     if (s->binary && !rt_gmsh_reserve(s, g, shape, n))
         return false;
     for (int64_t e = 0; e < n; e++)
-        if (!element_4(s, g, shape, physical))
+        if (!element(s, g, shape, physical))
             return false;
     return true;
 }
 
-bool rt_gmsh4_elements(rt_scan_t *s, rt_gmsh_t *g)
+bool rt_gmsh_read_elements(rt_scan_t *s, rt_gmsh_t *g)
 {
     int64_t total[4], block[4], done = 0; /* blocks, elements, least and largest tag */
     if (!header(s, total, 4, 4, "the counts of $Elements") ||
@@ -131,7 +131,7 @@ bool rt_gmsh4_elements(rt_scan_t *s, rt_gmsh_t *g)
             !rt_gmsh_check_block(s, block[3], g->total - done, "elements"))
             return false;
         const int32_t surface = block[0] == 2 ? rt_gmsh_tags_find(&g->surface, block[1]) : -1;
-        if (!element_block_4(s, g, block[2], block[3], surface >= 0 ? g->physical[surface] : 0))
+        if (!element_block(s, g, block[2], block[3], surface >= 0 ? g->physical[surface] : 0))
             return false;
         done += block[3];
     }
@@ -212,7 +212,7 @@ static bool entity(rt_scan_t *s, rt_gmsh_t *g, int dimension)
            (s->binary || rt_scan_line_end(s));
 }
 
-bool rt_gmsh4_entities(rt_scan_t *s, rt_gmsh_t *g)
+bool rt_gmsh_read_entities(rt_scan_t *s, rt_gmsh_t *g)
 {
     int64_t total[4];
     if (g->entities)
