@@ -1,12 +1,13 @@
 /*
  * tune/finals.c - the last part of a search: is the best really faster than the default?
  *
- * The few trials that seem best are timed again, alternately with the default, so that what
- * disturbs the machine for a while disturbs all of them. Another choice replaces the default only if
- * it is faster by more than the noise of these times.
+ * The faster half of the trials is timed again and again halved. The few that are left are timed
+ * alternately with the default, so that what disturbs the machine for a while disturbs all of them.
+ * Another choice replaces the default only if it is faster by more than the noise of these times.
  */
 #include "config.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include "base/stats.h"
 #include "tune/trials.h"
@@ -16,6 +17,8 @@ enum {
     LEAST_ROUNDS = 3,
     MOST_ROUNDS = 7
 };
+/* Share of a rung's time after which nothing is halved. */
+static const double halving = 0.7;
 static const double floor_noise =
     0.005; /* from clocks and throttling: a smaller gain does not count */
 /* For normally distributed values: the standard deviation divided by the median distance to the
@@ -39,23 +42,29 @@ static double noise_of(const double *x, int n, double middle)
     return floor_noise + 2 * median_error * deviation_per_distance * median(away, n) / sqrt(n);
 }
 
-/* Lists the valid trials that are not slower than the default, fastest first; returns how many. */
-static int finalists(const rt_search_t *s, int most, int *list)
+/* Times the faster half of the trials again, until the finalists are left or the time is over. Writes these
+ * to list, the fastest first, without those slower than the default; returns how many. */
+static int finalists(rt_search_t *s, int *list)
 {
-    int n = 0;
-    for (int i = 1; i < s->n; i++) {
-        const rt_tried_t *t = &s->trial[i];
-        if (!t->valid || t->seconds > s->trial[0].seconds)
-            continue;
-        int at = n;
-        for (; at > 0 && s->trial[list[at - 1]].seconds > t->seconds; at--)
-            if (at < most)
-                list[at] = list[at - 1];
-        if (at < most)
-            list[at] = i;
-        n += n < most;
+    const double end = s->begin + halving * (s->end - s->begin);
+    int *order = malloc((size_t)s->n * sizeof *order), count = 0;
+    RT_EXPECT(order, RT_MEMORY, "no memory for %d trials", s->n);
+    int n = rt_search_order(s, order);
+    for (int left = n / 2; left > FINALISTS && rt_search_has_time(s, end, left); left /= 2) {
+        for (int k = 0; k < left && rt_search_has_time(s, end, 1); k++) {
+            rt_tried_t *t = &s->trial[order[k]], again = *t;
+            if (order[k] == 0) /* the finals time the default anyway */
+                continue;
+            rt_search_time(s, &again, 0);
+            t->valid = again.valid;
+            t->seconds = 0.5 * (t->seconds + again.seconds);
+        }
+        n = rt_search_order(s, order);
     }
-    return n;
+    for (int k = 0; k < n && count < FINALISTS && order[k] != 0; k++)
+        list[count++] = order[k];
+    free(order);
+    return count;
 }
 
 /* Times each list[k] once more, and marks what turns out INVALID. */
@@ -102,12 +111,13 @@ void rt_search_finals(rt_search_t *s)
 {
     int list[FINALISTS + 1] = {0};
     double time[FINALISTS + 1][MOST_ROUNDS];
+    const int count = finalists(s, list + 1);
     const double left = s->end - rt_search_clock();
-    const int fit = (int)fmin(FINALISTS, floor(left / fmax(LEAST_ROUNDS * s->cost, 1e-9)) - 1);
+    const int fit = (int)fmin(count, floor(left / fmax(LEAST_ROUNDS * s->cost, 1e-9)) - 1);
+    const int n = 1 + fit;
     s->chosen = 0;
     s->seconds = s->trial[0].seconds;
-    const int n = 1 + finalists(s, fit, list + 1);
-    if (n == 1)
+    if (n <= 1)
         return; /* there is none, or no time to be sure */
     while (s->rounds < LEAST_ROUNDS ||
            (s->rounds < MOST_ROUNDS && rt_search_has_time(s, s->end, n)))

@@ -15,16 +15,9 @@ const char *rt_search_text(const rt_search_t *s, int i, rt_text_t *text)
 void rt_search_print_tried(const rt_search_t *s)
 {
     rt_text_t text;
-    int *order = malloc((size_t)s->n * sizeof *order), n = 0, rows = 0;
+    int *order = malloc((size_t)s->n * sizeof *order), rows = 0;
     RT_EXPECT(order, RT_MEMORY, "no memory for %d trials", s->n);
-    for (int i = 0; i < s->n; i++) { /* insertion: thousands at most, and mostly few */
-        int at = s->trial[i].valid ? n : -1;
-        if (at < 0)
-            continue;
-        for (n++; at > 0 && s->trial[order[at - 1]].seconds > s->trial[i].seconds; at--)
-            order[at] = order[at - 1];
-        order[at] = i;
-    }
+    const int n = rt_search_order(s, order);
     rt_table_t *table = rt_table_new("<choice|us|spread|time/default|<");
     for (int k = 0; k < n; k++) {
         const rt_tried_t *t = &s->trial[order[k]];

@@ -1,11 +1,10 @@
 /*
  * tune/search.c - --tune: finds the fastest choice by trying.
  *
- * A trial takes a rung through its whole life: set up, verified, timed, verified again. If time allows, all
- * allowed combinations are tried, in random order. Otherwise the search goes down the coordinates:
- * one parameter after the other, in random order, takes its best value, until a round changes
- * nothing; then the search restarts from the best choice with two parameters redrawn at random.
- * Last are the finals (finals.c).
+ * A trial takes a rung through its whole life: set up, verified, timed, verified again. The
+ * allowed combinations are tried once each, in random order, as far as the time goes. Then the
+ * faster half is timed again, and of these the faster half, until a few are left for the finals
+ * (finals.c).
  *
  * Advantage: what was chosen was seen to be right and fast where it will be used. Price: each trial
  * pays for set-up and verification, which for large problems is most of the time.
@@ -26,13 +25,11 @@
 
 enum {
     MOST_COMBINATIONS = 1 << 16, /* if there are more, they are not listed */
-    THROWS = 4,                  /* restarts without a better choice, after which the search ends */
+    MOST_MISSES = 1000,          /* draws that bring nothing new, after which no more are made */
     DATE = 32
 };
-/* Share of a rung's time that the search may take; the rest is for the finals. */
-static const double searching = 0.65;
-/* Cost of a later trial divided by that of the first, which sets up what the later ones reuse. */
-static const double later_trials = 0.7;
+/* Share of a rung's time that the first trials may take; the rest is for timing the faster ones again. */
+static const double searching = 0.45;
 /* A trial is timed for at most --tune-seconds divided by this. */
 static const double trials_a_search = 40;
 
@@ -64,6 +61,20 @@ static void shuffle(rt_search_t *s, int *list, int n)
         list[k] = list[i];
         list[i] = other;
     }
+}
+
+int rt_search_order(const rt_search_t *s, int *order)
+{
+    int n = 0;
+    for (int i = 0; i < s->n; i++) { /* insertion: thousands at most, and mostly few */
+        int at = s->trial[i].valid ? n : -1;
+        if (at < 0)
+            continue;
+        for (n++; at > 0 && s->trial[order[at - 1]].seconds > s->trial[i].seconds; at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+    return n;
 }
 
 /* --- trials --- */
@@ -151,7 +162,7 @@ static int try_choice(rt_search_t *s, const int *choice)
     return i;
 }
 
-/* --- the two searches --- */
+/* --- the list --- */
 
 static void combination(const rt_search_t *s, int index, int *choice)
 {
@@ -177,76 +188,24 @@ static int *list_allowed(rt_search_t *s, int *count)
     return list;
 }
 
-static void search_all(rt_search_t *s, int *list, int n, double end)
+/* Tries the combinations of list[n] in random order; without a list, ones that are drawn. */
+static void try_list(rt_search_t *s, int *list, int n, double end)
 {
-    int choice[RT_TUNE_PARAMETERS];
-    s->how = "all combinations";
-    shuffle(s, list, n);
-    for (int i = 0; i < n && rt_search_has_time(s, end, 1); i++) {
-        combination(s, list[i], choice);
-        if (seen(s, choice) < 0)
+    int choice[RT_TUNE_PARAMETERS] = {0}, i = 0;
+    if (list)
+        shuffle(s, list, n);
+    for (int misses = 0; (list ? i < n : misses < MOST_MISSES) && rt_search_has_time(s, end, 1);
+         i++) {
+        if (list)
+            combination(s, list[i], choice);
+        for (int p = 0; !list && p < s->parameters; p++)
+            choice[p] = draw(s, s->values[p]);
+        const bool is_new = seen(s, choice) < 0 && (list || allowed(s, choice));
+        misses = is_new ? 0 : misses + 1;
+        if (is_new)
             try_choice(s, choice);
     }
-}
-
-/* Goes down from `choice` to where no value of any one parameter is better, or the time is over. */
-static void descend(rt_search_t *s, int *choice, double end)
-{
-    int order[RT_TUNE_PARAMETERS], value[RT_TUNE_VALUES], unchanged = 0;
-    const int start = seen(s, choice);
-    double best = start >= 0 && s->trial[start].valid ? s->trial[start].seconds : INFINITY;
-    while (unchanged < s->parameters) {
-        for (int p = 0; p < s->parameters; p++)
-            order[p] = p;
-        shuffle(s, order, s->parameters);
-        unchanged = 0;
-        for (int k = 0; k < s->parameters; k++) {
-            const int p = order[k], was = choice[p];
-            int next = was;
-            for (int v = 0; v < s->values[p]; v++)
-                value[v] = v;
-            shuffle(s, value, s->values[p]);
-            for (int v = 0; v < s->values[p]; v++) {
-                choice[p] = value[v];
-                if (choice[p] == was || !allowed(s, choice))
-                    continue;
-                int i = seen(s, choice);
-                if (i < 0 && !rt_search_has_time(s, end, 1)) {
-                    choice[p] = next;
-                    return;
-                }
-                i = i < 0 ? try_choice(s, choice) : i;
-                if (s->trial[i].valid && s->trial[i].seconds < best) {
-                    best = s->trial[i].seconds;
-                    next = choice[p];
-                }
-            }
-            choice[p] = next;
-            unchanged += next == was;
-        }
-    }
-}
-
-static void search_coordinates(rt_search_t *s, double end)
-{
-    int choice[RT_TUNE_PARAMETERS];
-    s->how = "down the coordinates";
-    memcpy(choice, s->trial[0].choice, sizeof choice);
-    descend(s, choice, end);
-    for (int failed = 0; failed < THROWS && rt_search_has_time(s, end, 1);) {
-        const int before = s->best;
-        memcpy(choice, s->trial[before].choice, sizeof choice);
-        for (int thrown = 0; thrown < 2; thrown++) {
-            const int p = draw(s, s->parameters);
-            choice[p] = draw(s, s->values[p]);
-        }
-        if (allowed(s, choice)) {
-            if (seen(s, choice) < 0)
-                try_choice(s, choice);
-            descend(s, choice, end);
-        }
-        failed = s->best == before ? failed + 1 : 0;
-    }
+    s->how = list && i == n ? "all combinations" : "drawn at random";
 }
 
 /* --- a rung --- */
@@ -271,10 +230,7 @@ static void search_rung(rt_search_t *s)
     try_choice(s, choice);
     const double end = s->begin + searching * (s->end - s->begin);
     if (s->trial[0].valid && s->parameters > 0) {
-        if (list && (rt_search_has_time(s, end, later_trials * s->allowed) || s->parameters == 1))
-            search_all(s, list, count, end);
-        else
-            search_coordinates(s, end);
+        try_list(s, list, count, end);
         rt_search_finals(s);
     } else if (s->trial[0].valid) {
         s->chosen = 0;

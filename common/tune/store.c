@@ -91,8 +91,8 @@ void rt_store_look(rt_run_t *run)
             continue;
         any = true;
         if (!rt_ladder_find(app->ladder, app->n_rungs, e->rung))
-            rt_store_note(t, "%s: line %lld is not used: there is no rung %.60s", t->path,
-                          (long long)e->line, e->rung);
+            rt_store_note(t, "%s: entry %lld is not used: there is no rung %.60s", t->path,
+                          (long long)e->number, e->rung);
     }
     if (!any)
         rt_store_note(

@@ -41,12 +41,15 @@ typedef struct {
 double rt_search_clock(void);
 /* Returns whether there is time for so many trials before `end`. Collective. */
 bool rt_search_has_time(const rt_search_t *s, double end, double trials);
+/* Fills order[s->n] with the valid trials, fastest first; returns how many. */
+int rt_search_order(const rt_search_t *s, int *order);
 /* Times the choice of *t again; says what failed if it is INVALID. */
 void rt_search_time(rt_search_t *s, rt_tried_t *t, double give_up);
 
 /* --- finals.c --- */
 
-/* Times the trials that seem best again, alternately with the default, and sets what was chosen. */
+/* Times the faster trials again, at last a few alternately with the default, and sets what was
+ * chosen. */
 void rt_search_finals(rt_search_t *s);
 
 /* --- found.c --- */

@@ -139,8 +139,8 @@ static void apply_entry(rt_run_t *run, rt_force_t *f)
     if (!e)
         return;
     if (!translate(run, f, e, choice, why, sizeof why)) {
-        rt_store_note(run->tuning, "%s: line %lld is not used: %s", run->tuning->path,
-                      (long long)e->line, why);
+        rt_store_note(run->tuning, "%s: entry %lld is not used: %s", run->tuning->path,
+                      (long long)e->number, why);
         return;
     }
     memcpy(f->choice, choice, sizeof choice);

@@ -7,20 +7,20 @@
  * writes the best to a tuning file, for the device and the point (n, elements, ...) where it was
  * found. Later runs read it; a point that is not in it uses the nearest one and says so.
  *
- * The tuning file is text, one line per entry (here broken), and each line ends with the CRC-32 of
- * what is before " crc=":
+ * The tuning file is JSON, one line per entry (here broken):
  *
- *   rooftop-tuning 1 crc=d5ae3fe9
- *   format=1 program=nekbone version=0.1.0 device=NVIDIA%20H200 threads=0 ranks=1
- *       point=n:10,elements:512 rung=packed choice=elements:4,unroll:yes measured=inside
- *       seconds=1.44e-05 date=2025-01-31T12:00:00Z crc=0123abcd
- *   entries=1 crc=...
+ *   {"rooftop-tuning": 2, "entries": [
+ *   {"program": "nekbone", "version": "0.1.0", "device": "NVIDIA H200", "threads": 0, "ranks": 1,
+ *    "point": {"n": 10.0, "elements": 512.0}, "rung": "packed",
+ *    "choice": {"elements": "4", "unroll": "yes"}, "measured": "inside", "seconds": 1.44e-05,
+ *    "date": "2025-01-31T12:00:00Z"}
+ *   ]}
  *
  * device: the GPU of a rung that runs on one, and threads 0; else the processor's model and the
- * threads of a rank. point: the app's coordinates. choice: every parameter of the rung by name, or
- * "-" for a rung without parameters: its time still says which rung is the fastest. measured:
+ * threads of a rank. point: the app's coordinates. choice: every parameter of the rung by name;
+ * a rung without parameters is there because its time says which rung is the fastest. measured:
  * inside the application, seconds per unit; or isolated (--isolated), seconds per call of the
- * kernel. Blanks and % are written %20 and %25; in names and values so are , and :.
+ * kernel.
  *
  * A file of another format, or one with any damage, is not used at all. An entry is not used if its
  * rung, parameters or values are unknown to this program, or if the rung refuses the values for its

@@ -6,6 +6,7 @@
 #ifndef RT_TUNE_FILE_H
 #define RT_TUNE_FILE_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,11 +16,11 @@
 extern "C" {
 #endif
 
-enum { RT_TUNE_FORMAT = 1 };
+enum { RT_TUNE_FORMAT = 2 };
 
-/* One line. Texts are printable; `device` may have blanks too. They belong to the file. */
+/* One entry. Texts are printable and belong to the file. */
 typedef struct {
-    int64_t line; /* from 1; 0: the entry is not from a file */
+    int64_t number; /* from 1; 0: the entry is not from a file */
     const char *program, *version, *device, *rung, *date;
     int64_t threads; /* 0: on a GPU */
     int64_t ranks;
@@ -38,7 +39,7 @@ typedef struct {
 typedef struct {
     rt_tune_entry_t *entry; /* [entries] in the order of the file */
     int64_t entries;
-    char *text; /* what the entries' texts point into */
+    json_t *root; /* what the entries' texts point into */
 } rt_tune_file_t;
 
 /* Reads a file. Returns NULL, and one line in `why` that begins with `name`, if there is any

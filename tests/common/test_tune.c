@@ -276,7 +276,7 @@ static rt_status_t tuned(const char *settings, const rt_rung_t *rung, int *choic
 
 static void check_optimum(void)
 {
-    int choice[RT_TUNE_PARAMETERS];
+    int choice[RT_TUNE_PARAMETERS], initial[RT_TUNE_PARAMETERS] = {0};
     char settings[128];
     for (int seed = 1; seed <= 4; seed++) {
         fresh_toy(seed);
@@ -285,19 +285,16 @@ static void check_optimum(void)
         CHECK(tuned(settings, &ladder[FEW], choice) == RT_OK);
         CHECK(choice[0] == 3 && choice[1] == 0 && choice[2] == 1);
         CHECK(now - begin < 60);
-        /* All 34 that are allowed, and the finals. */
-        CHECK(toy.trials >= 34 + 3 * 2 && toy.trials <= 34 + 7 * 5);
+        /* All 34 that are allowed, the halving, and the finals. */
+        CHECK(toy.trials >= 34 + 3 * 2 && toy.trials <= 34 + 33 + 7 * 5);
     }
-    /* More than can be tried: the search descends along the coordinates. */
+    /* More than can be tried: the best that a few thousand draws can find. */
     for (int seed = 1; seed <= 4; seed++) {
         fresh_toy(seed);
         toy.noise = 0.002;
         snprintf(settings, sizeof settings, "rung=many seed=%d tune-seconds=120", seed);
         CHECK(tuned(settings, &ladder[MANY], choice) == RT_OK);
-        int away = 0;
-        for (int p = 0; p < 8; p++)
-            away += choice[p] != 3;
-        CHECK(away == 0);
+        CHECK(truth(&ladder[MANY], choice) < 0.7 * truth(&ladder[MANY], initial));
     }
 }
 
@@ -497,12 +494,12 @@ static void check_entries_refused(void)
     e.choice[0].value = "3";
     write_entries(&e, 1);
     const char *text = said("", choice);
-    CHECK(is_default(choice) && strstr(text, "line 2 is not used: block of few has no value 3"));
+    CHECK(is_default(choice) && strstr(text, "entry 1 is not used: block of few has no value 3"));
     e = good;
     e.choice[0].name = "blocks";
     write_entries(&e, 1);
     text = said("", choice);
-    CHECK(is_default(choice) && strstr(text, "line 2 is not used: few has no parameter blocks"));
+    CHECK(is_default(choice) && strstr(text, "entry 1 is not used: few has no parameter blocks"));
     e = good;
     e.parameters = 2;
     write_entries(&e, 1);
@@ -517,7 +514,7 @@ static void check_entries_refused(void)
     e.rung = "gone";
     write_entries(&e, 1);
     text = said("", choice);
-    CHECK(is_default(choice) && strstr(text, "line 2 is not used: there is no rung gone"));
+    CHECK(is_default(choice) && strstr(text, "entry 1 is not used: there is no rung gone"));
     e = good; /* points with other coordinates cannot be compared */
     e.point[1].name = "rows";
     write_entries(&e, 1);
@@ -609,7 +606,7 @@ static void check_round_trip(void)
     CHECK_TEXT(r[0].device, e[0].device);
     CHECK_TEXT(r[0].choice[1].value, "a:b,c d");
     CHECK(r[0].seconds == 1.23456789e-5 && r[0].point[1].value == 0.1 && r[0].parameters == 3);
-    CHECK(r[1].isolated && !r[0].isolated && r[1].parameters == 0 && r[0].line == 2);
+    CHECK(r[1].isolated && !r[0].isolated && r[1].parameters == 0 && r[0].number == 1);
 
     /* An entry with the same key is replaced, the others stay, and the bytes do not change. */
     char *same = rt_tune_file_text(file, NULL, 0, &again);
@@ -626,8 +623,8 @@ static void check_round_trip(void)
     free(text);
 }
 
-/* Checks that nothing in a damaged file is believed: truncated at every byte, and with every bit
- * flipped. */
+/* Checks that a hostile file is read without harm, and refused in one line: cut at every byte, and
+ * with every bit flipped (which may give another valid entry). */
 static void check_damage(void)
 {
     size_t bytes;
@@ -635,9 +632,9 @@ static void check_damage(void)
                            entry_of(&ladder[BARE], 10, 512, 2e-3, "")};
     char *text = rt_tune_file_text(NULL, e, 2, &bytes), *copy = malloc(bytes + 1);
     int accepted = 0, silent = 0;
-    for (size_t n = 0; n < bytes; n++) {
+    for (size_t n = 0; n < bytes - 1; n++) {
         why[0] = '\0';
-        char *part = malloc(n + 1); /* exactly its size, for AddressSanitizer */
+        char *part = malloc(n + 1);
         memcpy(part, text, n);
         rt_tune_file_t *file = rt_tune_file_parse("f", part, n, why, sizeof why);
         accepted += file != NULL;
@@ -645,44 +642,47 @@ static void check_damage(void)
         rt_tune_file_free(file);
         free(part);
     }
+    CHECK(accepted == 0);
     for (size_t bit = 0; bit < 8 * bytes; bit++) {
         memcpy(copy, text, bytes);
         copy[bit / 8] = (char)(copy[bit / 8] ^ 1 << bit % 8);
         why[0] = '\0';
         rt_tune_file_t *file = rt_tune_file_parse("f", copy, bytes, why, sizeof why);
         accepted += file != NULL;
-        silent += why[0] == '\0' || strchr(why, '\n') != NULL;
+        silent += (file == NULL) != (why[0] != '\0') || strchr(why, '\n') != NULL;
         rt_tune_file_free(file);
     }
-    char *second = memchr(text, '\n', bytes); /* one line less, and no bit wrong */
-    char *third = second ? memchr(second + 1, '\n', bytes - (size_t)(second + 1 - text)) : NULL;
-    CHECK(third != NULL);
-    const size_t head = (size_t)(second + 1 - text), tail = bytes - (size_t)(third + 1 - text);
-    memcpy(copy, text, head);
-    memcpy(copy + head, third + 1, tail);
-    accepted += rt_tune_file_parse("f", copy, head + tail, why, sizeof why) != NULL;
-    CHECK(accepted == 0 && silent == 0);
-
-    int choice[RT_TUNE_PARAMETERS];
-    text[bytes / 2] ^= 4;
-    write_text(text, bytes);
-    const char *words = said("", choice);
-    CHECK(is_default(choice) && strstr(words, "not used: ") && strstr(words, "line 2: the check"));
-    fresh_toy(1);
-    char settings[96];
-    snprintf(settings, sizeof settings, "rung=few tune-seconds=1 tuning=%s", path);
-    CHECK_DIES(RT_USAGE, "--tune cannot add to", { tuned(settings, &ladder[FEW], choice); });
-    write_text("rooftop-tuning 2 crc=00000000\n", 30);
-    words = said("", choice);
-    CHECK(is_default(choice) && strstr(words, "line 1: is of format 2, and this program reads 1"));
-    write_text("threads = 4\n", 12);
-    words = said("", choice);
-    CHECK(is_default(choice) && strstr(words, "this is not a tuning file"));
-    write_text("", 0);
-    words = said("", choice);
-    CHECK(is_default(choice) && strstr(words, "lines are missing at its end"));
+    CHECK(silent == 0 && accepted < (int)(4 * bytes));
     free(copy);
     free(text);
+}
+
+/* Checks what a run says of a file with this text, which it does not use. */
+static void check_refused(const char *text, const char *wanted)
+{
+    int choice[RT_TUNE_PARAMETERS];
+    write_text(text, strlen(text));
+    const char *words = said("", choice);
+    CHECK(is_default(choice) && strstr(words, "not used: "));
+    if (!strstr(words, wanted))
+        CHECK_TEXT(words, wanted);
+}
+
+static void check_files_refused(void)
+{
+    char settings[96];
+    int choice[RT_TUNE_PARAMETERS];
+    check_refused("", "damaged: ");
+    check_refused("threads = 4\n", "damaged: ");
+    check_refused("[1]", "this is not a tuning file");
+    check_refused("rooftop-tuning 1 crc=d5ae3fe9\n",
+                  "older format that this program does not read");
+    check_refused("{\"rooftop-tuning\": 3, \"entries\": []}", "another format than this program");
+    check_refused("{\"rooftop-tuning\": 2, \"entries\": 5}", "\"entries\" is no list");
+    check_refused("{\"rooftop-tuning\": 2, \"entries\": [{}]}", "entry 1: Object item not found");
+    fresh_toy(1);
+    snprintf(settings, sizeof settings, "rung=few tune-seconds=1 tuning=%s", path);
+    CHECK_DIES(RT_USAGE, "--tune cannot add to", { tuned(settings, &ladder[FEW], choice); });
 }
 
 int main(int argc, char **argv)
@@ -697,6 +697,7 @@ int main(int argc, char **argv)
     fresh_toy(1);
     check_round_trip();
     check_damage();
+    check_files_refused();
     check_nearest();
     check_entries_refused();
     check_default_rung();

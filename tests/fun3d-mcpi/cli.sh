@@ -64,7 +64,7 @@ for walls in 2 1,2 none; do
 done
 valid ahead "$mcpi" $cpu $small --rung cpu-simd --choose ahead=16,rows=16
 valid tuned "$mcpi" --device cpu $small --rung cpu-simd --seconds 0.005 --windows 1 --tune --tune-seconds 0.2 --tuning t.tuning
-grep -q ' point=nb:5,bytes:[24],rows:[0-9]* rung=cpu-simd ' t.tuning || fail "--tune writes no point: $(cat t.tuning)"
+grep -q '"point": {"nb": 5.0, "bytes": [24].0, "rows": [0-9.]*}, "rung": "cpu-simd"' t.tuning || fail "--tune writes no point: $(cat t.tuning)"
 valid ring "$mcpi" $cpu --mesh "$samples/ring.mtx" --ladder
 grep -q ' 8 rows, 20 off-diagonal blocks' ring.out || fail "ring.mtx: $(grep '^problem' ring.out)"
 matrix_file chain.mtx 60

@@ -64,6 +64,6 @@ END
 refused 2 "cuBLAS chooses its blocks" "$nekbone" --rung batched --choose mxm1=dgemm,threads1=64 --elements 2x2x2
 valid batched-tune "$nekbone" --rung batched --elements 4x4x4 --degree 5 --iterations 20 --seconds 0.01 \
     --tune --tune-seconds 2 --tuning batched.tuning
-grep -q 'rung=batched choice=mxm1:' batched.tuning || fail "nothing is tuned of batched: $(cat batched.tuning)"
+grep -q '"rung": "batched", "choice": {"mxm1":' batched.tuning || fail "nothing is tuned of batched: $(cat batched.tuning)"
 
 exit $failed

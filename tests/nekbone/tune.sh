@@ -19,26 +19,19 @@ defaults()
     grep -q '"mxm1": "auto"' n.json || fail "$1: another choice than the default: $(grep mxm n.json)"
 }
 
-# entry CHOICE [RUNG [DEVICE [N]]]: prints a line of n.tuning for this machine, without its check.
+# entry CHOICE [RUNG [DEVICE]]: prints a line of n.tuning for this machine; CHOICE as "mxm1": "loops", ...
 entry()
 {
-    echo "format=1 program=nekbone version=0 device=${3:-$device} threads=1 ranks=1" \
-        "point=n:${4:-4},elements:8 rung=${2:-scalar} choice=$1 measured=inside seconds=1e-6 date=now"
+    echo '{"program": "nekbone", "version": "0", "device": "'"${3:-$device}"'", "threads": 1, "ranks": 1,' \
+        '"point": {"n": 4, "elements": 8}, "rung": "'"${2:-scalar}"'", "choice": {'"$1"'},' \
+        '"measured": "inside", "seconds": 1e-6, "date": "now"}'
 }
+rows='"mxm1": "loops", "mxm2": "rows", "mxm3": "loops"'
 
-# checked: adds to each line of stdin its CRC-32, computed by gzip, which every system has.
-checked()
-{
-    while IFS= read -r line; do
-        crc=$(printf '%s' "$line" | gzip -c | tail -c 8 | od -An -tx4 -N4 | tr -d ' ')
-        echo "$line crc=$crc"
-    done
-}
-
-# file LINE...: writes n.tuning with these entries.
+# file LINE: writes n.tuning with this entry.
 file()
 {
-    { echo "rooftop-tuning 1"; printf '%s\n' "$@"; echo "entries=$#"; } | checked >n.tuning
+    printf '%s\n' '{"rooftop-tuning": 2, "entries": [' "$1" ']}' >n.tuning
 }
 
 # --- senseless options ---
@@ -61,12 +54,11 @@ says tuned "written to $work/cache/rooftop/nekbone.tuning"
 cached=cache/rooftop/nekbone.tuning
 [ "$(wc -l <$cached)" = 3 ] || fail "the file is not of one entry: $(cat $cached)"
 [ "$(ls -A cache/rooftop)" = nekbone.tuning ] || fail "more than the file is left: $(ls -A cache/rooftop)"
-device=$(sed -n 's/.* device=\([^ ]*\) .*/\1/p' $cached)
-checked <<<"$(sed 's/ crc=.*//' $cached)" | cmp -s - $cached || fail "the checks are not CRC-32"
+device=$(sed -n 's/.*"device": "\([^"]*\)".*/\1/p' $cached)
 valid used "$nekbone" $quick --rung scalar --json n.json
 if grep -q '"choice_from": "file"' n.json; then
-    grep -o 'choice=[^ ]*' $cached | tr ',=' '\n\n' | while IFS=: read -r name value; do
-        [ -z "$value" ] || grep -q "\"$name\": \"$value\"" n.json || echo "$name is not $value"
+    sed -n 's/.*"choice": {\([^}]*\)}.*/\1/p' $cached | tr ',' '\n' | sed 's/^ *//' | while read -r pair; do
+        grep -qF "$pair" n.json || echo "not $pair"
     done >wrong.txt
     [ -s wrong.txt ] && fail "another choice than that of the file: $(cat wrong.txt)"
 else
@@ -78,14 +70,14 @@ grep -q '"choice_from": "default"' n.json || fail "--no-tuning uses a file"
 # --- every rung, so that the best becomes the default; earlier entries stay ---
 cp $cached n.tuning
 valid all "$nekbone" $tune 1 --tuning n.tuning --degree 4
-grep -q 'point=n:4,.* rung=scalar ' n.tuning || fail "an entry of before is gone"
-best=$(sed -n 's/.*point=n:5,.* rung=\([^ ]*\) .* seconds=\([^ ]*\) .*/\2 \1/p' n.tuning | sort -g | head -n 1)
+grep -q '"n": 4.0,.*"rung": "scalar"' n.tuning || fail "an entry of before is gone"
+best=$(sed -n 's/.*"n": 5.0,.*"rung": "\([^"]*\)".*"seconds": \([^,]*\),.*/\2 \1/p' n.tuning | sort -g | head -n 1)
 grep -qE "^${best#* } \((cpu|kokkos)\)" all.out || fail "not ${best#* } is run but $(grep -E '\((cpu|kokkos)\)' all.out)"
 valid isolated "$nekbone" $tune 0.3 --rung jammed --isolated --tuning n.tuning
-grep -q 'rung=jammed .* measured=isolated' n.tuning || fail "no entry measured alone"
+grep -q '"rung": "jammed".*"measured": "isolated"' n.tuning || fail "no entry measured alone"
 
 # --- another point: the nearest entry is used, and the output says so ---
-file "$(entry mxm1:loops,mxm2:rows,mxm3:loops)"
+file "$(entry "$rows")"
 valid near "$nekbone" $quick --rung scalar --degree 4 --tuning n.tuning --json n.json
 says near "n=5 elements=8: nearest tuned point is n=4 elements=8"
 says near "scalar: mxm1=loops mxm2=rows mxm3=loops (n.tuning, the nearest point)"
@@ -101,45 +93,36 @@ valid shipped env ROOFTOP_INPUTS="$work/inputs" XDG_CACHE_HOME=/nowhere "$nekbon
 says shipped "mxm1=loops mxm2=rows mxm3=loops ($work/inputs/nekbone/nekbone.tuning)"
 
 # --- unusable entries are rejected with a message, and the run continues ---
-file "$(entry mxm1:loops,mxm2:rows,mxm3:loops scalar Other)"
+file "$(entry "$rows" scalar Other)"
 defaults other && says other "has nothing for nekbone on this device"
-file "$(entry mxm1:loops,mxm2:rows,mxm3:loops vectors)"
-defaults gone && says gone "line 2 is not used: there is no rung vectors"
-file "$(entry mxm1:loops,mxm2:fast,mxm3:loops)"
+file "$(entry "$rows" vectors)"
+defaults gone && says gone "entry 1 is not used: there is no rung vectors"
+file "$(entry "${rows/rows/fast}")"
 defaults value && says value "mxm2 of scalar has no value fast"
-file "$(entry mxm1:loops,mxm2:rows,mxm3:loops)"
-sed -i 's/mxm2:rows/mxm2:loops/' n.tuning
-defaults edited && says edited "n.tuning: line 2: the check at its end is wrong"
-head -n 2 n.tuning | sed 's/mxm2:loops/mxm2:rows/' >short && mv short n.tuning
-defaults short && says short "lines are missing at its end"
-echo "rooftop-tuning 2" | checked >n.tuning
-defaults format && says format "line 1: is of format 2"
+echo "rooftop-tuning 1 crc=d5ae3fe9" >n.tuning
+defaults old && says old "n.tuning: of an older format that this program does not read; tune again"
 head -c 1000 "$nekbone" >n.tuning
 defaults binary && says binary "not used: "
 refused 2 "--tune cannot add to n.tuning" "$nekbone" $tune 1 --tuning n.tuning
 : >n.tuning
 defaults empty && says empty "not used: "
 
-# A line with a correct check may still be wrong; the message names the wrong part.
+# The message names the entry and what is wrong with it.
 while IFS='|' read -r edit text; do
-    { echo "rooftop-tuning 1"; entry mxm1:loops,mxm2:rows,mxm3:loops | sed "$edit"; echo entries=1; } | checked >n.tuning
-    defaults wrong && says wrong "n.tuning: line $text"
+    file "$(entry "$rows" | sed "$edit")"
+    defaults wrong && says wrong "n.tuning: entry 1: $text"
 done <<'END'
-s/ ranks=1/ ranks=0/|2: ranks=0
-s/ ranks=1/ ranks=one/|2: ranks=one is not a count
-s/inside/outside/|2: measured= is neither inside nor isolated
-s/rung=scalar/rung=sc%2/|2: a % without two digits
-s/1e-6/-1/|2: seconds: "-1" is not a positive number
-s/ device=[^ ]*//|2: device=... is not where it should be
-s/choice=/choice=,/|2: a list that is not NAME:VALUE
-$a entries=1|4: comes after the line that should be the last
+s/"ranks": 1/"ranks": 0/|no ranks
+s/inside/outside/|"measured" is neither inside nor isolated
+s/1e-6/-1/|"seconds" is not a positive number
+s/"n": 4/"n": 0/|not a positive number: n
 END
 
 # --- all ranks decide alike, otherwise this would hang; two ranks have their own entry ---
 if why=$(have_mpi); then
     rm n.tuning
     valid ranks $mpirun -n 2 "$nekbone" ${tune/--tune / } 0.5 --rung scalar --threads 1 --tuning n.tuning
-    grep -q ' ranks=2 point=n:4,elements:4 rung=scalar ' n.tuning || fail "no entry of two ranks"
+    grep -q '"ranks": 2, "point": {"n": 4.0, "elements": 4.0}, "rung": "scalar"' n.tuning || fail "no entry of two ranks"
     valid again $mpirun -n 2 "$nekbone" $quick --rung scalar --threads 1 --tuning n.tuning --json n.json
     grep -q '"choice_from": "file"' n.json || fail "two ranks: $(grep choice_from n.json)"
 else
