@@ -18,10 +18,9 @@ static const char *const limiters[] = {"none", "van-albada", NULL};
 
 #define CONFIG mcpi_config_t
 static const rt_opt_t options[] = {
-    RT_TEXT(
-        CONFIG, mesh, "mesh", "NAME", "wing",
-        "mesh: wing (half of a body with a wing-like bump, generated), a mesh file (AFLR3 "
-        ".b8.ugrid or .lb8.ugrid, Gmsh 4.1), or a matrix file (Matrix Market, .mtx)"),
+    RT_TEXT(CONFIG, mesh, "mesh", "NAME", "wing",
+            "mesh: wing (half of a body with a wing-like bump, generated), a mesh file (AFLR3 "
+            ".b8.ugrid or .lb8.ugrid, Gmsh 4.1), or a matrix file (Matrix Market, .mtx)"),
     RT_INT(
         CONFIG, surface, "surface", "N", "29", 2, 30000,
         "for the wing: 2N^2+2N+1 vertices on the surface; the paper's size is 104, with 51 layers; "
