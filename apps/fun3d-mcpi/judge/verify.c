@@ -4,7 +4,7 @@
  * Before timing: rows are a permutation, and no two neighbours have one colour; the system is the
  * matrix, scaled and rounded. Then, on dQ and R drawn from a seed that no rung can know: each
  * colour by itself agrees with the reference, component by component, boundary rows first, and no
- * other row or ghost is touched; sweeps agree with the reference's, in one call and colour by
+ * other row or ghost is touched; rows of one term do to the rounding of FP64; sweeps agree with the reference's, in one call and colour by
  * colour; the bits are the same twice if the rung claims it.
  *
  * After timing: what a solve left behind agrees with the reference's dQ of all sweeps; the rows of
@@ -23,7 +23,7 @@
 
 enum { MOST_SWEEPS = 4 }; /* of a short solve */
 /* Added to the seed of a verification, or streams of random numbers of it. */
-enum { SHORT_SOLVE_STREAM = 2, COLOUR_SEED = 1, SWEEPS_SEED = 3 };
+enum { SHORT_SOLVE_STREAM = 2, COLOUR_SEED = 1, SWEEPS_SEED = 3, TERMS_SEED = 5 };
 enum { ROW_STREAM = 1 }; /* hashes of row numbers */
 
 static mcpi_bench_t bench_new(mcpi_solver_t *s, uint64_t seed, rt_verdict_t *verdict)
@@ -270,6 +270,61 @@ static void check_colours(const mcpi_bench_t *t)
     rt_verdict_true(t->verdict, "no other row or ghost touched", most[1] == 0);
 }
 
+/* --- single terms --- */
+
+/* Draws dQ that is 0 but for one component, a power of two, of one row in eight. */
+static void draw_single(const mcpi_bench_t *t, uint64_t seed)
+{
+    enum { ONE_IN = 8 };
+    for (int64_t i = 0; i < t->part->rows + t->part->ghosts; i++) {
+        const uint64_t draw = rt_hash((uint64_t)t->part->global[i], seed);
+        for (int k = 0; k < t->nb; k++)
+            t->put[i * t->nb + k] = 0;
+        if (draw % ONE_IN == 0)
+            t->put[i * t->nb + (int64_t)(draw / ONE_IN % (uint64_t)t->nb)] =
+                ldexp(draw >> 32 & 1 ? 1 : -1, (int)(draw >> 33 & 3));
+    }
+}
+
+/* Returns how many neighbours of a row have a dQ that is not 0. */
+static int count_terms(const mcpi_bench_t *t, int64_t row)
+{
+    int terms = 0;
+    for (int64_t b = t->part->start[row]; b < t->part->start[row + 1]; b++)
+        for (int k = 0; k < t->nb; k++)
+            terms += t->put[(int64_t)t->part->column[b] * t->nb + k] != 0;
+    return terms;
+}
+
+/*
+ * Where a row has one term alone, R or a column of O times a power of two, its sum is exact in FP32,
+ * and so are the values, however the rung stores them. What is left is D^-1 in FP64, whose bound
+ * neither a solve in FP32 nor an O of fewer bits can meet. The sums of many terms hide both.
+ */
+static void check_terms(const mcpi_bench_t *t)
+{
+    const int nb = t->nb;
+    double most = 0;
+    draw_single(t, t->seed + TERMS_SEED);
+    draw(t, t->seed, t->part->rows, t->R);
+    for (int64_t v = 0; v < t->part->rows * nb; v++)
+        t->R[v] = count_terms(t, v / nb) > 0 ? 0 : (double)(float)t->R[v];
+    put_r(t, t->R);
+    for (int c = 0; c < t->part->colours; c++) {
+        const int64_t first = t->part->colour_start[c], last = t->part->colour_start[c + 1];
+        bool untouched = true;
+        memcpy(t->want, t->put, t->all * sizeof *t->want);
+        mcpi_oracle_colour(t, t->R, c, RT_EPS, t->want, t->e);
+        for (int64_t v = nb * first; v < nb * last; v++)
+            if (count_terms(t, v / nb) > 1)
+                t->e[v] = INFINITY;
+        most = fmax(most, rows_error(t, first, last, &untouched));
+    }
+    rt_comm_max(&most, 1);
+    rt_verdict_check(t->verdict, "rows of one term: all of O and D^-1 in FP64 (of its bound)", most,
+                     1);
+}
+
 /* --- sweeps --- */
 
 /* Sweeps by the rung, from dQ = 0, into t->got. */
@@ -347,6 +402,7 @@ void mcpi_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
     check_order(&t);
     check_system(&t);
     check_colours(&t);
+    check_terms(&t);
     check_sweeps(&t);
     mcpi_draw_r(t.system, s->draw, t.R);
     put_r(&t, t.R);
