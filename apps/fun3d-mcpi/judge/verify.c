@@ -272,15 +272,17 @@ static void check_colours(const mcpi_bench_t *t)
 
 /* --- single terms --- */
 
-/* Draws dQ that is 0 but for one component, a power of two, of one row in eight. */
+/* Draws dQ that is 0 but for one component, a power of two, of one row in eight: of none where FP32
+ * sums round an O in FP64. */
 static void draw_single(const mcpi_bench_t *t, uint64_t seed)
 {
     enum { ONE_IN = 8 };
+    const bool exact = t->system->type != MCPI_FP64 || t->u_sum == RT_EPS;
     for (int64_t i = 0; i < t->part->rows + t->part->ghosts; i++) {
         const uint64_t draw = rt_hash((uint64_t)t->part->global[i], seed);
         for (int k = 0; k < t->nb; k++)
             t->put[i * t->nb + k] = 0;
-        if (draw % ONE_IN == 0)
+        if (exact && draw % ONE_IN == 0)
             t->put[i * t->nb + (int64_t)(draw / ONE_IN % (uint64_t)t->nb)] =
                 ldexp(draw >> 32 & 1 ? 1 : -1, (int)(draw >> 33 & 3));
     }
@@ -301,11 +303,11 @@ static int count_terms(const mcpi_bench_t *t, int64_t row)
  * and so are the values, however the rung stores them. What is left is D^-1 in FP64, whose bound
  * neither a solve in FP32 nor an O of fewer bits can meet. The sums of many terms hide both.
  */
-static void check_terms(const mcpi_bench_t *t)
+static double terms_error(const mcpi_bench_t *t, uint64_t seed)
 {
     const int nb = t->nb;
     double most = 0;
-    draw_single(t, t->seed + TERMS_SEED);
+    draw_single(t, seed);
     draw(t, t->seed, t->part->rows, t->R);
     for (int64_t v = 0; v < t->part->rows * nb; v++)
         t->R[v] = count_terms(t, v / nb) > 0 ? 0 : (double)(float)t->R[v];
@@ -320,8 +322,17 @@ static void check_terms(const mcpi_bench_t *t)
                 t->e[v] = INFINITY;
         most = fmax(most, rows_error(t, first, last, &untouched));
     }
+    return most;
+}
+
+static void check_terms(const mcpi_bench_t *t)
+{
+    enum { DRAWS = 4 }; /* a small mesh may have no such row in one of them */
+    double most = 0;
+    for (uint64_t k = 0; k < DRAWS; k++)
+        most = fmax(most, terms_error(t, rt_hash(k, t->seed + TERMS_SEED)));
     rt_comm_max(&most, 1);
-    rt_verdict_check(t->verdict, "rows of one term: all of O and D^-1 in FP64 (of its bound)", most,
+    rt_verdict_check(t->verdict, "rows of one term: O and D^-1 as promised (of FP64's bound)", most,
                      1);
 }
 
