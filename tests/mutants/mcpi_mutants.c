@@ -38,6 +38,7 @@ typedef enum {
     NEXT_FACTORS,
     /* precision */
     FP16_O,
+    SHORT_O,
     BF16_O,
     BF16_SUM,
     FP16_DQ,
@@ -144,6 +145,8 @@ static const rt_mutant_t mutants[] = {
     {.fault = FP32_SUM, .name = "the same where dQ is FP32", .problem = WIDE},
     {.fault = FP32_DQ, .name = "dQ stored in FP32 where FP64 was asked", .problem = FP64},
     {.fault = FP32_SOLVE, .name = "triangular solves in FP32", .problem = FP64},
+    {.fault = FP32_SOLVE, .name = "triangular solves in FP32, as dQ and sums"},
+    {.fault = SHORT_O, .name = "O without its last two bits"},
     {.fault = ROW_SKIPPED, .name = "one row skipped"},
     {.fault = ROW_HALF, .name = "one row's last component not written"},
     {.fault = ROW_WRONG_PLACE, .name = "two rows in each other's place"},
@@ -272,6 +275,8 @@ static double element(const mcpi_view_t *view, int64_t i, int64_t b, int j, int 
         mcpi_value(view->O, view->offdiagonal, b * nb * nb + (swap ? k * nb + j : j * nb + k));
     if (fault == FP16_O)
         o = mcpi_from_fp16(mcpi_to_fp16(o));
+    if (fault == SHORT_O && o != 0) /* 22 of 24 bits */
+        o = ldexp(rint(ldexp(o, 21 - ilogb(o))), ilogb(o) - 21);
     if (fault == BF16_O)
         o = mcpi_from_bf16(mcpi_to_bf16(o));
     if (fault == FP32_O)
