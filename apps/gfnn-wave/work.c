@@ -389,22 +389,21 @@ static double solver_halos(const gfnn_config_t *config, const rt_rung_t *rung, c
 
 /* Returns what verify.c needs on the host. The oracle, once made, stays. What a sample of the timed
  * solves and the last of them left is kept until then, and so is what the solver holds. */
-static double verify_memory(const rt_run_t *run, const rt_rung_t *rung, const arrays_t *a)
+static double verify_memory(const gfnn_config_t *config, const rt_rung_t *rung, const arrays_t *a)
 {
-    const gfnn_config_t *config = run->config;
-    const double kept = run->opt.seconds > 0 ? 2 : 0;
+    enum { KEPT = 2 };
     const double wide = 2 * a->wide; /* in double */
     const double operate = 5 * a->fine;
     const double predict =
         gfnn_has_network(config) ? 4 * wide + fmax(a->wide, halo_set_up(a, (int)config->reach)) : 0;
     if (strcmp(rung->ladder, "operator") == 0)
-        return kept * a->fine + operate;
+        return KEPT * a->fine + operate;
     if (strcmp(rung->ladder, "predictor") == 0)
-        return kept * a->wide + predict;
-    enum { ORACLE = 6, LEFT = 4, MAKING = 12 }; /* vectors */
+        return KEPT * a->wide + predict;
+    enum { ORACLE = 6, LEFT = 4, MAKING = 11, LAST_STEP = 7 }; /* vectors */
     const double single = 5 * a->fine + a->wide + wide;
     const double first = fmax(fmax(operate, predict), single);
-    return ORACLE * a->fine + fmax(first, (kept * LEFT + MAKING) * a->fine);
+    return ORACLE * a->fine + fmax(first, fmax(MAKING, KEPT * LEFT + LAST_STEP) * a->fine);
 }
 
 /* Adds what the kernels allocate for themselves. */
@@ -437,7 +436,7 @@ static double network_memory(const gfnn_config_t *config)
  * Predicts the bytes of one rank. The host has the initial state and what draws add to it, the
  * materials, the coefficients and the network, and a halo for the judge; while they are made, also a
  * voxel file, or the halo's lists. Then either the deepest halo of a rung is made, which takes many
- * lists, or the rung is judged, which takes up to 26 vectors.
+ * lists, or the rung is judged, which takes up to 21 vectors.
  */
 void gfnn_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES])
 {
@@ -461,7 +460,7 @@ void gfnn_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
     memcpy(bytes, own, sizeof own);
     const double making = fmax(a.model, halo_set_up(&a, 1));
     bytes[RT_HOST] = fmax(fmax(problem + making, kept + halo_set_up(&a, deepest)),
-                          kept + verify_memory(run, rung, &a));
+                          kept + verify_memory(config, rung, &a));
 }
 
 /* --- the expected iterations and the paper --- */

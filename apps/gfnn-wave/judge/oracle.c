@@ -332,13 +332,13 @@ double gfnn_oracle_functional(const gfnn_problem_t *p, uint64_t seed, const gfnn
 
 /* Takes a functional of the state after a step to that of the state before it, which has the same
  * value but for the source. The step is that of force() and advance(); A, M and K are symmetric. */
-static void go_back(const oracle_t *o, double *h, gfnn_state_t *g)
+static void go_back(const oracle_t *o, gfnn_state_t *g)
 {
     const gfnn_config_t *config = o->p->config;
     const gfnn_step_t *step = &o->p->step;
     const double dt = config->dt, rb = step->rayleigh_b, c1 = 4 / dt + step->rayleigh_a;
     const double unit = config->rho * config->ds * config->ds * config->ds / step->c0;
-    double *Mh = o->x1, *Kh = o->q;
+    double *h = o->x1, *Mh = o->f, *Kh = o->q;
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < o->values; i++)
         o->f[i] = g->u[i] + 2 * g->v[i] / dt + 4 * g->a[i] / (dt * dt);
@@ -356,21 +356,20 @@ static void go_back(const oracle_t *o, double *h, gfnn_state_t *g)
 void gfnn_oracle_transpose(const gfnn_problem_t *p, uint64_t seed, gfnn_oracle_t *oracle)
 {
     oracle_t o = {.p = p, .g = &p->box.fine, .values = 3 * (size_t)p->box.fine.plane};
-    double *made[4]; /* h, and g for u, v and a */
+    double *g[3];
     work_new(&o);
     make_blocks(&o);
-    for (int i = 0; i < 4; i++)
-        made[i] = gfnn_judge_vector(o.g);
-    for (int t = 0; t < 3; t++)
-        draw_functional(p, seed, t, made[1 + t]);
-    gfnn_state_t g = {made[1], made[2], made[3]};
+    for (int i = 0; i < 3; i++) {
+        g[i] = gfnn_judge_vector(o.g);
+        draw_functional(p, seed, i, g[i]);
+    }
+    gfnn_state_t state = {g[0], g[1], g[2]};
     for (int64_t step = 0; step < p->config->steps; step++)
-        go_back(&o, made[0], &g);
+        go_back(&o, &state);
     oracle->seed = seed;
-    oracle->per_v = g.v;
-    RT_FREE(made[0], RT_HOST);
-    RT_FREE(made[1], RT_HOST);
-    RT_FREE(made[3], RT_HOST);
+    oracle->per_v = state.v;
+    RT_FREE(g[0], RT_HOST);
+    RT_FREE(g[2], RT_HOST);
     work_destroy(&o);
 }
 

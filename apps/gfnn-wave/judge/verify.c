@@ -495,6 +495,16 @@ static gfnn_oracle_t *oracle_of(gfnn_problem_t *p)
     return p->oracle;
 }
 
+static const gfnn_oracle_t *transposed_of(gfnn_problem_t *p)
+{
+    gfnn_oracle_t *oracle = oracle_of(p);
+    uint64_t seed = rt_hash(0, (uint64_t)(rt_clock() * 1e9)) | 1; /* another one in every run */
+    rt_comm_bcast(&seed, sizeof seed, 0);
+    if (oracle->seed == 0)
+        gfnn_oracle_transpose(p, seed, oracle);
+    return oracle;
+}
+
 /* Returns |f - A du| / |f| by the definition; brings du's ghosts. */
 static double true_residual(const bench_t *b, const double *f, double *du, double *scratch)
 {
@@ -618,11 +628,7 @@ static void verify_state(const bench_t *b, const gfnn_state_t *end, const double
 static void verify_functional(const bench_t *b, const gfnn_state_t *end, uint64_t draw)
 {
     const gfnn_grid_t *g = &b->box->fine;
-    gfnn_oracle_t *oracle = oracle_of(b->p);
-    uint64_t seed = rt_hash(draw, (uint64_t)(rt_clock() * 1e9)) | 1; /* no rung can know it */
-    rt_comm_bcast(&seed, sizeof seed, 0);
-    if (oracle->seed == 0)
-        gfnn_oracle_transpose(b->p, seed, oracle);
+    const gfnn_oracle_t *oracle = transposed_of(b->p);
     double *w = fine(b);
     rt_draw(w, RT_HOST, b->p->noise, b->fine, sizeof *w, gfnn_draw(draw));
     const double got = gfnn_oracle_functional(b->p, oracle->seed, end),
@@ -665,8 +671,11 @@ void gfnn_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
         verify_operator(&b);
     if (uses_network(b.s))
         verify_predictor(&b);
-    if (b.s->kernels->ladder == GFNN_LADDER_SOLVE)
+    if (b.s->kernels->ladder == GFNN_LADDER_SOLVE) {
         verify_first_step(&b);
+        if (b.p->run->opt.seconds > 0)
+            transposed_of(b.p); /* now: nothing of solves is kept yet, so there is memory */
+    }
 }
 
 /* What an application left: A or P of the input that a draw makes. */
