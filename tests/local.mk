@@ -178,7 +178,7 @@ tests_mutants_gfnn_mutants_SOURCES = tests/mutants/gfnn_mutants.c $(rt_mutants_s
 # Scripts, and whatever else tests read: helpers, suppressions, the GPU record.
 EXTRA_DIST += $(rt_gpu_scripts) $(rt_scripts) \
 	$(wildcard $(foreach e,py sh tsv supp,$(srcdir)/tests/*.$e) $(srcdir)/tests/*/*.h $(srcdir)/tests/*/*.sh $(srcdir)/tests/*/*.py $(srcdir)/tests/*/*.supp \
-	$(srcdir)/tests/fuzz/*.c $(srcdir)/tests/suite/samples/*.json $(srcdir)/tests/suite/unit/*.py)
+	$(srcdir)/tests/fuzz/*.c $(srcdir)/tests/suite/*.c $(srcdir)/tests/suite/samples/*.json $(srcdir)/tests/suite/unit/*.py)
 
 TEST_EXTENSIONS = .sh
 SH_LOG_COMPILER = bash

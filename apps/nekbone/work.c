@@ -289,11 +289,10 @@ void nek_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPAC
         bytes[RT_PINNED] += own[RT_PINNED];
         bytes[RT_DEVICE] += own[RT_DEVICE];
     }
-    /* Before: the arrays of kernels.c. After: x and r of the problem's solve, or of two that were put
-     * aside with the b of one and its x; and a solver of the reference, which has five. */
-    const double left = run->opt.seconds > 0 ? 4 + 1 + 1 : 2;
-    const double judging =
-        larger((left + 5) * array + partial, 4 * array + (double)nek_size_room(config->n) * VALUE);
+    /* Before: the arrays of kernels.c. After: x and r of two solves that were put aside, the b of
+     * one, its x, and a solver of the reference, which has five. */
+    const double judging = larger((4 + 1 + 1 + 5) * array + partial,
+                                  4 * array + (double)nek_size_room(config->n) * VALUE);
     double solving = problem + array + host_solver + judging;
     if (kernels && kernels->preconditioner)
         solving = problem + array + host_solver + solve_memory(config, kernels, space, bytes) +
