@@ -878,7 +878,8 @@ static void faulty_cg(gfnn_solver_t *s)
         gfnn_cg(s);
     }
     p->config = asked;
-    if (claims || (fault == LOOSE_BUT_LAST && !last_step) || fault == ITERATION_FEWER || half)
+    if (claims || middle || (fault == LOOSE_BUT_LAST && !last_step) || fault == ITERATION_FEWER ||
+        half)
         s->residual = asked->tolerance / 2;
 }
 

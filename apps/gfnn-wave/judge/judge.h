@@ -65,6 +65,12 @@ void gfnn_oracle_force(const gfnn_problem_t *problem, const gfnn_state_t *state,
 void gfnn_oracle_apply(const gfnn_problem_t *problem, const gfnn_form_t *form, bool absolute,
                        double *x, double *y);
 
+/* --- replay.c --- */
+
+/* Repeats the last solve, and judges each step, what receivers recorded, and the residual history.
+ * Collective. */
+void gfnn_verify_replay(gfnn_solver_t *s, rt_verdict_t *verdict);
+
 /* --- verify.c --- */
 
 void gfnn_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict);

@@ -733,4 +733,6 @@ void gfnn_verify_after(void *solver, rt_verdict_t *verdict)
             verify[b.s->kernels->ladder](&b, kept);
         gfnn_forget(kept);
     }
+    if (b.s->kernels->ladder == GFNN_LADDER_SOLVE)
+        gfnn_verify_replay(b.s, verdict);
 }

@@ -1,0 +1,190 @@
+/*
+ * replay.c - repeats the last solve, untimed, and judges every step of it.
+ *
+ * What a timed solve leaves shows the state after all steps, and the residual of the last one. A step
+ * on the way that is four times less accurate changes the end by less than honest rungs differ. So
+ * the rung makes the same steps again. After each of them the judge finds the state before it
+ * (Newmark run backwards), its f, and |f - A du| by the definition; what receivers recorded must be u
+ * at their nodes. Then the timed solve must have ended at the same bits, with the same records and
+ * residuals; a rung that does not claim the same bits is judged by its replay alone.
+ */
+#include "config.h"
+#include <math.h>
+#include <string.h>
+#include "base/sha256.h"
+#include "judge.h"
+
+enum { MOST_STEPS = 8 };               /* that are judged by their residual */
+static const double BACKWARDS = 1e-11; /* what running Newmark backwards loses */
+static const double FIRST = 1e-6;      /* of |r| = |f|, r in FP32 */
+
+typedef struct {
+    gfnn_solver_t *s;
+    const gfnn_box_t *box;
+    size_t values; /* of a vector */
+    gfnn_state_t state;
+    double *du, *f, *t;
+    double left;             /* |f - A du| / |f| of the last step */
+    bool accurate, recorded; /* so far */
+} replay_t;
+
+/* What a solve left, to be compared with that of its replay. */
+typedef struct {
+    unsigned char state[RT_SHA256_BYTES], records[RT_SHA256_BYTES];
+    double residual[GFNN_MOST_RESIDUALS];
+    int64_t residuals;
+} left_t;
+
+static void get(const replay_t *r, const double *from, double *to)
+{
+    rt_copy(to, RT_HOST, from, r->s->space, r->values * sizeof *to);
+}
+
+/* --- a step --- */
+
+static double norm(const replay_t *r, const double *x)
+{
+    return sqrt(gfnn_judge_dot(&r->box->fine, x, x));
+}
+
+static void check_residual(replay_t *r)
+{
+    const gfnn_problem_t *p = r->s->problem;
+    const double dt = p->config->dt;
+    double *u = r->state.u, *v = r->state.v, *a = r->state.a;
+    for (size_t i = 0; i < r->values; i++) { /* the state before the step */
+        u[i] -= r->du[i];
+        v[i] = 2 * r->du[i] / dt - v[i];
+        a[i] = 4 * r->du[i] / (dt * dt) - 4 * v[i] / dt - a[i];
+    }
+    gfnn_oracle_force(p, &r->state, (double)r->s->steps * dt, r->f);
+    gfnn_oracle_apply(p, &p->step.A, false, r->du, r->t);
+    for (size_t i = 0; i < r->values; i++)
+        r->t[i] = r->f[i] - r->t[i];
+    r->left = norm(r, r->t) / norm(r, r->f);
+    r->accurate =
+        r->accurate && r->left <= 1.01 * fmax(p->config->tolerance, r->s->residual) + BACKWARDS;
+}
+
+/* Compares what was recorded of this step with u, which is on the host. */
+static void check_records(replay_t *r)
+{
+    const gfnn_records_t *records = r->s->records;
+    const gfnn_grid_t *g = &r->box->fine;
+    for (int k = 0; records && k < records->n; k++) {
+        int64_t own[3];
+        bool here = true;
+        for (int d = 0; d < 3; d++) {
+            own[d] = records->node[k][d] - r->box->first[d];
+            here = here && own[d] >= 0 && own[d] < g->n[d];
+        }
+        const double *got = records->u + 3 * ((r->s->steps - 1) * records->n + k);
+        for (int c = 0; c < 3; c++) {
+            const double want =
+                here ? r->state.u[c * g->plane + gfnn_at(g, own[0], own[1], own[2])] : 0;
+            r->recorded = r->recorded && got[c] == want;
+        }
+    }
+}
+
+/* After a step of the replay. */
+static void look(void *replay)
+{
+    replay_t *r = replay;
+    const int64_t steps = r->s->problem->config->steps,
+                  parts = (steps + MOST_STEPS - 1) / MOST_STEPS;
+    get(r, r->s->u, r->state.u);
+    check_records(r);
+    if (r->s->steps % parts != steps % parts) /* the last one is judged whatever the number */
+        return;
+    get(r, r->s->v, r->state.v);
+    get(r, r->s->a, r->state.a);
+    get(r, r->s->x, r->du);
+    check_residual(r);
+}
+
+/* --- what is left --- */
+
+static void take_left(const replay_t *r, left_t *left)
+{
+    const gfnn_solver_t *s = r->s;
+    const double *const state[] = {s->u, s->v, s->a, s->x};
+    const int64_t all = s->last_iterations + 1;
+    rt_sha256_t hash;
+    rt_sha256_begin(&hash);
+    for (size_t i = 0; i < sizeof state / sizeof *state; i++) {
+        get(r, state[i], r->t);
+        for (int64_t k = 0; k < r->box->fine.n[2]; k++) /* without ghosts */
+            for (int64_t j = 0; j < r->box->fine.n[1]; j++)
+                for (int c = 0; c < 3; c++)
+                    rt_sha256_add(&hash,
+                                  r->t + c * r->box->fine.plane + gfnn_at(&r->box->fine, 0, j, k),
+                                  (size_t)r->box->fine.n[0] * sizeof(double));
+    }
+    rt_sha256_end(&hash, left->state);
+    rt_sha256_begin(&hash);
+    if (s->records)
+        rt_sha256_add(&hash, s->records->u,
+                      3 * (size_t)(s->records->n * s->steps) * sizeof(double));
+    rt_sha256_end(&hash, left->records);
+    memset(left->residual, 0, sizeof left->residual);
+    left->residuals = all < GFNN_MOST_RESIDUALS ? all : GFNN_MOST_RESIDUALS;
+    s->vectors->scalars->history(&s->scalars, left->residuals, left->residual);
+}
+
+static void check(rt_verdict_t *verdict, const char *name, bool right)
+{
+    double wrong = !right;
+    rt_comm_max(&wrong, 1);
+    rt_verdict_true(verdict, name, wrong == 0);
+}
+
+/* The history begins with f itself, for du is 0 then, and ends with the residual that is left. */
+static void check_history(const replay_t *r, const left_t *left, rt_verdict_t *verdict)
+{
+    const double *h = left->residual, last = h[left->residuals - 1];
+    const bool whole = r->s->last_iterations < GFNN_MOST_RESIDUALS;
+    if (!rt_finite(h[0])) /* f is 0 */
+        return;
+    check(verdict, "residual history: from |f| to what is left by the definition",
+          fabs(h[0] - 1) <= FIRST &&
+              (!whole || (last == r->s->residual &&
+                          fabs(last - r->left) <=
+                              0.01 * fmax(r->s->problem->config->tolerance, last) + BACKWARDS)));
+}
+
+void gfnn_verify_replay(gfnn_solver_t *s, rt_verdict_t *verdict)
+{
+    const gfnn_grid_t *g = &s->problem->box.fine;
+    replay_t r = {.s = s,
+                  .box = &s->problem->box,
+                  .values = 3 * (size_t)g->plane,
+                  .accurate = true,
+                  .recorded = true};
+    double **const vectors[] = {&r.state.u, &r.state.v, &r.state.a, &r.du, &r.f, &r.t};
+    enum { VECTORS = sizeof vectors / sizeof *vectors };
+    left_t timed, again;
+    for (int i = 0; i < VECTORS; i++)
+        *vectors[i] = gfnn_judge_vector(g);
+    take_left(&r, &timed);
+    gfnn_spoil(s, s->draw, RT_KEEP_NOTHING);
+    s->look = look;
+    s->look_data = &r;
+    s->problem->run->app->solve(s);
+    s->look = NULL;
+    take_left(&r, &again);
+    check(verdict, "every step of a replay, as the last step", r.accurate);
+    if (s->records)
+        check(verdict, "receivers recorded u of their nodes, step by step", r.recorded);
+    check_history(&r, &timed, verdict);
+    if (s->kernels->rung.reproducible) {
+        check(verdict, "the timed steps end where the replay does, bit for bit",
+              memcmp(timed.state, again.state, sizeof again.state) == 0 &&
+                  memcmp(timed.records, again.records, sizeof again.records) == 0);
+        check(verdict, "and with its residuals",
+              timed.residuals == again.residuals &&
+                  memcmp(timed.residual, again.residual, sizeof again.residual) == 0);
+    }
+    for (int i = 0; i < VECTORS; i++)
+        RT_FREE(*vectors[i], RT_HOST);
+}
