@@ -180,8 +180,7 @@ static void new_dq(mcpi_solver_t *s)
     s->dq = s->view.dq;
     if (!s->dq)
         s->dq = rt_alloc(dq_values(s), mcpi_type_size(s->view.dq_type), s->space);
-    s->own_halo =
-        p->halo && !s->view.dq && (s->space != RT_HOST || rt_halo_is_cut(transport));
+    s->own_halo = p->halo && !s->view.dq && (s->space != RT_HOST || rt_halo_is_cut(transport));
     s->halo =
         s->own_halo ? mcpi_halo_new(p->part, p->nb, transport, s->rung->kind, s->space) : p->halo;
     s->on_stream = s->own_halo && s->rung->kind == RT_CUDA;

@@ -59,8 +59,8 @@ void *nek_solver_new(void *problem, const rt_rung_t *rung)
     s->tolerance = config->tolerance;
     s->lambda = config->lambda;
     view_to_space(s);
-    s->own_halo = p->config->communication &&
-                  (s->space != RT_HOST || rt_halo_is_cut(p->run->opt.transport));
+    s->own_halo =
+        p->config->communication && (s->space != RT_HOST || rt_halo_is_cut(p->run->opt.transport));
     s->halo = s->own_halo ? nek_halo_new(p->config, p->run->opt.transport, rung->kind, s->space)
                           : p->halo;
     s->base = s->space == RT_HOST ? p->b : rt_clone(p->b, points, sizeof(double), s->space);
