@@ -62,7 +62,7 @@ typedef struct {
     int most_iterations;
     nek_cg_t *cg;
     double *partial;      /* [blocks] at most */
-    double *trace;        /* [most_iterations + 1][NEK_TRACED] of each iteration */
+    double *trace;        /* page-locked: [most_iterations + 1][NEK_TRACED] of each iteration */
     int64_t *told;        /* page-locked: 2 done + ended, which the host watches */
     struct rt_mail *mail; /* sums of several GPUs; NULL: one rank, or the host adds */
     bool forms;           /* the kernel that has a sum forms the scalars */
@@ -109,6 +109,7 @@ static __device__ void nek_form(const nek_pcg_t &a, nek_stage stage, double sum)
         cg->done++;
         cg->ended = norm <= cg->target || !finite || cg->done >= a.most_iterations;
         trace[NEK_TRACED + NEK_TRACE_NORM] = norm;
+        __threadfence_system(); /* the host reads the norm once it has read what comes next */
         *static_cast<volatile int64_t *>(a.told) = 2 * static_cast<int64_t>(cg->done) + cg->ended;
     }
 }
