@@ -106,7 +106,9 @@ def check_tarball(root: Path, build: Path) -> List[str]:
     except (OSError, subprocess.CalledProcessError):
         print("not checked: the files of the tarball (this is no git clone, or there is no git)")
         return []
-    taken = {os.path.relpath(build / file, root) for file in of_make(build, ":$(info $(DISTFILES))")[-1].split()}
+    files = of_make(build, ":$(info $(DISTFILES))")[-1].split()
+    found = [os.path.realpath(build / file if (build / file).exists() else root / file) for file in files]
+    taken = {os.path.relpath(path, os.path.realpath(root)) for path in found}
     return [f"{name}: git tracks it, and `make dist` leaves it out: name it in EXTRA_DIST"
             for name in sorted(tracked - taken - IN_GIT_ALONE)] + \
         [f"{name}: git ignores it, and `make dist` takes it: a wildcard in EXTRA_DIST is too wide"

@@ -66,7 +66,7 @@ def wide(path: str) -> list[str]:
     """Returns the beginnings of lines that are too long."""
     with open(path, encoding='utf-8') as file:
         text = re.sub(r'^(```|~~~).*?^\1', '', file.read(), flags=re.M | re.S)
-    return [line[:40] for line in text.splitlines() if len(line) > COLUMNS and not line.startswith('|')]
+    return [line[:40] for line in text.splitlines() if len(line) > COLUMNS and not re.match(r'\||       ', line)]
 
 
 def main(root: str) -> int:
