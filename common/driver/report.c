@@ -21,6 +21,7 @@ void rt_json_ceilings(json_t *object, const char *key, const rt_ceilings_t *c)
     rt_json_real(o, "copy_bytes_per_s", c->copy);
     rt_json_real(o, "triad_bytes_per_s", c->triad);
     rt_json_real(o, "read_bytes_per_s", c->read);
+    rt_json_real(o, "update_bytes_per_s", c->update);
     rt_json_real(o, "fma64_flop_per_s", c->fma64);
     rt_json_real(o, "fma32_flop_per_s", c->fma32);
     rt_json_int(o, "samples", c->samples);

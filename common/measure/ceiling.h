@@ -31,6 +31,7 @@ typedef struct {
     double copy;         /* bytes/s, a[i] = b[i], 16 bytes moved per value */
     double triad;        /* bytes/s, a[i] = b[i] + s c[i], 24 bytes per value */
     double read;         /* bytes/s, mostly reads: sum of 7 arrays into one, 64 bytes per value */
+    double update;       /* bytes/s, a[i] = b[i] - a[i], 24 bytes per value; 0 on a GPU */
     double fma64, fma32; /* flop/s, 2 per fused multiply-add */
     double latency;      /* seconds, half a ping-pong of 8 bytes, ranks 0 and 1; 0: not measured */
     double message;      /* bytes/s, ping-pong of 1 MiB; 0: not measured */

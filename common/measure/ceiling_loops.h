@@ -8,6 +8,7 @@
 #ifndef RT_CEILING_LOOPS_H
 #define RT_CEILING_LOOPS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "base/mem.h"
@@ -25,9 +26,10 @@ extern "C" {
 
 /* array[0] is written, the others are read. */
 typedef enum {
-    RT_LOOP_COPY,  /* a0 = a1 */
-    RT_LOOP_TRIAD, /* a0 = a1 + 3 a2 */
-    RT_LOOP_READ,  /* a0 = a1 + a2 + ... + a7 */
+    RT_LOOP_COPY,   /* a0 = a1 */
+    RT_LOOP_TRIAD,  /* a0 = a1 + 3 a2 */
+    RT_LOOP_READ,   /* a0 = a1 + a2 + ... + a7 */
+    RT_LOOP_UPDATE, /* a0 = a1 - a0; only where a store reads what it overwrites */
     RT_LOOPS
 } rt_loop_t;
 
@@ -65,6 +67,7 @@ static inline RT_HOST_DEVICE double rt_loop_expected(size_t i, rt_expected_t e)
  * by any other. */
 typedef struct {
     rt_space_t space;
+    bool write_allocate;    /* a store reads what it overwrites: RT_LOOP_UPDATE counts too */
     int shapes, fma_shapes; /* ways to run a loop (launch shapes, vector widths); the best counts */
     void (*open)(void);
     void (*close)(void);

@@ -113,6 +113,7 @@ static bool confirms(const double rate[RT_RATES], const rt_ceilings_t *known)
     const double before[RT_RATES] = {[RT_LOOP_COPY] = known->copy,
                                      [RT_LOOP_TRIAD] = known->triad,
                                      [RT_LOOP_READ] = known->read,
+                                     [RT_LOOP_UPDATE] = known->update,
                                      [RT_RATE_FMA64] = known->fma64,
                                      [RT_RATE_FMA32] = known->fma32};
     bool same = true;

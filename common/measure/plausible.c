@@ -29,6 +29,7 @@ rt_ceilings_t rt_ceilings_best(const rt_ceilings_t *a, const rt_ceilings_t *b)
     best.copy = fmax(a->copy, b->copy);
     best.triad = fmax(a->triad, b->triad);
     best.read = fmax(a->read, b->read);
+    best.update = fmax(a->update, b->update);
     best.fma64 = fmax(a->fma64, b->fma64);
     best.fma32 = fmax(a->fma32, b->fma32);
     best.samples = a->samples + b->samples;

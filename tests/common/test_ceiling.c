@@ -57,16 +57,21 @@ static void test_streams(const rt_loops_t *loops, size_t n)
         s.array[k] = RT_NEW(double, n, loops->space);
         loops->set(s.array[k], n, k);
     }
-    for (int loop = 0; loop < RT_LOOPS; loop++) {
+    for (int loop = 0; loop < (loops->write_allocate ? RT_LOOPS : RT_LOOP_UPDATE); loop++) {
         for (int shape = 0; shape < loops->shapes; shape++) {
             int wrong = 0;
-            rt_fill(s.array[0], loops->space, 0xff, bytes);
+            if (loop == RT_LOOP_UPDATE)
+                loops->set(s.array[0], n, 0);
+            else
+                rt_fill(s.array[0], loops->space, 0xff, bytes);
             loops->pass((rt_loop_t)loop, shape, &s);
             rt_copy(got, RT_HOST, s.array[0], loops->space, bytes);
             for (size_t i = 0; i < n; i++) {
                 double want = rt_loop_value(i, 1);
                 if (loop == RT_LOOP_TRIAD)
                     want += 3 * rt_loop_value(i, 2);
+                if (loop == RT_LOOP_UPDATE)
+                    want -= rt_loop_value(i, 0);
                 for (int k = 2; loop == RT_LOOP_READ && k < RT_LOOP_ARRAYS; k++)
                     want += rt_loop_value(i, k);
                 wrong += !(got[i] == want);
@@ -112,6 +117,7 @@ static void test_measure(rt_kind_t kind)
     CHECK(c.copy > 1e8 && c.copy < most);
     CHECK(c.triad > 1e8 && c.triad < most);
     CHECK(c.read > 1e8 && c.read < most);
+    CHECK(rt_loops_of(kind)->write_allocate ? c.update > 1e8 && c.update < most : c.update == 0);
     CHECK(c.fma64 > 0.5e9 && c.fma64 < 1e15);
     CHECK(c.fma32 > 0.5e9 && c.fma32 < 1e15);
     double latency, bandwidth;
@@ -181,7 +187,7 @@ static void test_meter(rt_kind_t kind, rt_space_t space)
 /* Seconds of a pass of each loop, and of an fma of each shape, in FP64 and in FP32. The second
  * shape, copy and FP32 are the fastest. */
 static const double quiet_pass[RT_LOOPS] = {
-    [RT_LOOP_COPY] = 1, [RT_LOOP_TRIAD] = 2, [RT_LOOP_READ] = 2};
+    [RT_LOOP_COPY] = 1, [RT_LOOP_TRIAD] = 2, [RT_LOOP_READ] = 2, [RT_LOOP_UPDATE] = 2};
 static const double quiet_fma[] = {4, 2, 3};
 enum { SHAPES = 3, ALWAYS = 1 << 30 };
 static struct {
@@ -331,9 +337,9 @@ static void test_disturbed_sample(void)
 /* A rung of which the last windows lie beside a slow moment. */
 static int solves, quiet_solves;
 
-static void spoil_nothing(void *solver)
+static void spoil_nothing(void *solver, uint64_t draw, rt_keep_t keep)
 {
-    (void)solver;
+    (void)solver, (void)draw, (void)keep;
 }
 
 static void solve_and_slow(void *solver)

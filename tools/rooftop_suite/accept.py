@@ -66,11 +66,8 @@ def compare_ceilings(name: str, there: Optional[Ceilings], here: Optional[Ceilin
     if not there or not here:
         return
 
-    def bandwidth(row: Ceilings) -> float:  # of the loop that was sampled again and again
-        return max(row.copy_bytes_per_s, row.triad_bytes_per_s, row.read_bytes_per_s)
-
     allowed = max(LEAST_CEILING, there.spread or 0.0, here.spread or 0.0)
-    for what, unit, told, got in (('bandwidth', 'GB/s', bandwidth(there), bandwidth(here)),
+    for what, unit, told, got in (('bandwidth', 'GB/s', there.bandwidth()[0], here.bandwidth()[0]),
                                   ('FP64 FMA', 'GFlop/s', there.fma64_flop_per_s, here.fma64_flop_per_s)):
         if got < told * (1 - allowed):
             yield f'{name} {what} is {got / 1e9:.1f} {unit} here, {told / 1e9:.1f} there'

@@ -77,8 +77,7 @@ class Result:
     def bandwidth(self, processor: str) -> tuple[Optional[float], str]:
         """Returns the highest bandwidth, of all ranks, and the loop that has it; or (None, '')."""
         row = self.ceilings(processor)
-        rate, name = max((getattr(row, f'{name}_bytes_per_s'), name) for name in ('copy', 'triad', 'read')) if row else \
-            (0.0, '')
+        rate, name = row.bandwidth() if row else (0.0, '')
         return (rate * self.program.ranks, name) if rate else (None, '')
 
     def fma(self, processor: str, arithmetic: str) -> Optional[float]:

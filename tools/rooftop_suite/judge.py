@@ -107,7 +107,7 @@ def least_of(place: str, threads: int) -> int:
 def share_of(rung: Rung, ranks: int, ceilings: list[Ceilings], least: int) -> float:
     """Returns the share of the ceilings, the nearest one, that a rung reaches. What its largest kernel touches may fit
     in a cache that no ceiling was measured for: then the arithmetic alone counts."""
-    bandwidth = max(max(row.copy_bytes_per_s, row.triad_bytes_per_s, row.read_bytes_per_s) for row in ceilings)
+    bandwidth = max(row.bandwidth()[0] for row in ceilings)
     if rung.ceilings_again:
         least = max(least, rung.ceilings_again.working_set_bytes)
     if rung.touched_bytes is not None and rung.touched_bytes < least:

@@ -86,6 +86,11 @@ class Ceilings(Record):
     fma_spread: Optional[NotNegative] = None
     latency_s: Optional[NotNegative] = None
     message_bytes_per_s: Optional[NotNegative] = None
+    update_bytes_per_s: NotNegative = 0.0  # of CPUs, since 1.0
+
+    def bandwidth(self) -> tuple[float, str]:
+        """Returns the highest bandwidth, and the loop that has it."""
+        return max((float(getattr(self, f'{name}_bytes_per_s')), name) for name in ('copy', 'triad', 'read', 'update'))
 
 
 @dataclass(repr=False, eq=False)

@@ -215,8 +215,9 @@ class Section:
         if not result:
             return Html()
         names = (('copy_bytes_per_s', 'copy GB/s'), ('triad_bytes_per_s', 'triad GB/s'),
-                 ('read_bytes_per_s', 'read GB/s'), ('fma64_flop_per_s', 'FP64 GFlop/s'),
-                 ('fma32_flop_per_s', 'FP32 GFlop/s'), ('message_bytes_per_s', 'message GB/s'))
+                 ('read_bytes_per_s', 'read GB/s'), ('update_bytes_per_s', 'update GB/s'),
+                 ('fma64_flop_per_s', 'FP64 GFlop/s'), ('fma32_flop_per_s', 'FP32 GFlop/s'),
+                 ('message_bytes_per_s', 'message GB/s'))
         rows = [(processor, row) for processor in ('cpu', 'gpu') for row in [result.ceilings(processor)] if row]
         if not rows:
             return fill('part', title='The roofline', body=fill(
