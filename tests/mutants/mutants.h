@@ -3,7 +3,7 @@
  *
  * A mutant is a rung with one fault in it, run exactly as the driver runs a rung. It must be rated
  * INVALID, and plainly: some check exceeds its bound ten times. Every honest rung that can run here
- * must be rated VALID on the same problems, all checks ten times below their bounds. So no result
+ * must be rated VALID on the same problems, all checks five times below their bounds. So no result
  * is near a bound, and nothing depends on luck.
  *
  * A suite is one C file with a table of mutants, code with `if (fault == ...)` in it, and
