@@ -24,7 +24,7 @@ import tempfile
 from pathlib import Path
 from typing import Iterable, Iterator, List, NamedTuple, Set
 
-from structure import apps_of, rungs_of
+from structure import apps_of, files_of_git, rungs_of
 
 IN_GIT_ALONE = {".gitignore"}
 GENERATED = re.compile(r"Makefile\.in|aclocal\.m4|config\.h\.in|configure|build-aux/")  # by bootstrap, for a release
@@ -91,11 +91,6 @@ def of_make(build: Path, recipe: str) -> List[str]:
     made = subprocess.run(["make", "-s", "-C", str(build), f"--eval=asked-by-test:;@{recipe}", "asked-by-test"],
                           text=True, stdout=subprocess.PIPE, env={**environment, **EXPORTED, **KEPT}, check=True)
     return made.stdout.splitlines()
-
-
-def files_of_git(root: Path, *which: str) -> Set[str]:
-    listed = subprocess.run(["git", "-C", str(root), "ls-files", "-z", *which], text=True, stdout=subprocess.PIPE, check=True)
-    return {name for name in listed.stdout.split("\0") if name and (root / name).exists()}
 
 
 def check_tarball(root: Path, build: Path) -> List[str]:

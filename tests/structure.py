@@ -10,6 +10,7 @@ each place that breaks a rule, and then ends with status 1. The rules are those 
              hide a call upward; circles within a folder or an app are only listed
   tables     a struct with function pointers, and an option (rt_opt_t), is filled by field name
   rungs      a rung's file is apps/APP/KIND/NAME, and `make asm` finds it
+  sizes      no folder has more lines than tests/size.tsv says
 
 Each check first has to find a fault in a small broken tree: a check that cannot fail proves nothing.
 """
@@ -347,6 +348,47 @@ def check_asm(root: Path, build: Path) -> List[str]:
     return faults
 
 
+# ---- sizes --------------------------------------------------------------------------------------
+
+# A tarball also holds what configure and make wrote, in the root folder alone.
+IN_TARBALL = (".ci/run", "bootstrap", "quickstart", *(f"{folder}/**/*" for folder in
+              ("apps", "common", "inputs", "man", "packaging", "tests", "tools")))
+
+
+def files_of_git(root: Path, *which: str) -> Set[str]:
+    listed = subprocess.run(["git", "-C", str(root), "ls-files", "-z", *which], text=True, stdout=subprocess.PIPE, check=True)
+    return {name for name in listed.stdout.split("\0") if name and (root / name).exists()}
+
+
+def lines_of(root: Path) -> Dict[str, int]:
+    """Returns folder -> lines of its sources and scripts. `apps/x/.` and `common/.` are the files of the folder alone;
+    `outside` is all but tests."""
+    in_git = (root / ".git").exists() and shutil.which("git")
+    files = files_of_git(root) if in_git else {str(path.relative_to(root)) for one in IN_TARBALL for path in root.glob(one)}
+    lines: Dict[str, int] = {}
+    for file in files:
+        data = (root / file).read_bytes() if (root / file).is_file() else b""
+        if Path(file).suffix not in SOURCES + HEADERS + (".py", ".sh", ".html") and \
+                ("." in Path(file).name or not data.startswith(b"#!")):
+            continue
+        top, *rest = file.split("/")
+        folders = {top if rest else ".", "tests" if top == "tests" else "outside"}
+        if top in ("apps", "common") and rest:
+            folders |= {"/".join([top, *rest[:1]]) if len(rest) > 1 else f"{top}/."}
+        if top == "apps" and len(rest) == 2:
+            folders |= {f"{top}/{rest[0]}/."}
+        for folder in folders:
+            lines[folder] = lines.get(folder, 0) + data.count(b"\n")
+    return lines
+
+
+def check_sizes(root: Path) -> List[str]:
+    lines = lines_of(root)
+    rows = [row.split("\t") for row in (root / "tests/size.tsv").read_text().splitlines() if not row.startswith("#")]
+    return [f"{folder}: {lines.get(folder, 0)} lines, budget {most}" for folder, most in rows
+            if lines.get(folder, 0) > int(most)]
+
+
 # ---- the checks can fail ------------------------------------------------------------------------
 
 class Sabotage(NamedTuple):
@@ -368,6 +410,7 @@ SABOTAGE = (
     Sabotage("apps/one/cuda/fast_one.cu", 'extern "C" const table_t t = {f, {.g = f}};\n', "fast_one.cu:1: a row"),
     Sabotage("apps/one/app.c", "struct { int n; void (*f)(void); } k[] = {{.n = 1}, {2, f}};\n", "app.c:1: a row"),
     Sabotage("apps/one/app.c", "void g(void) { use((table_t){f}); }\n", "app.c:1: a row"),
+    Sabotage("apps/one/app.c", "\n" * 10, "apps/one: 11 lines, budget 10"),
     Sabotage("apps/one/ladder.def", 'RUNG(slow-one, CPU, "", t, "missing")\n', "slow_one.c is missing"),
 )
 
@@ -383,6 +426,7 @@ def small_tree(root: Path) -> None:
         "common/app/app.c": '#include "app/app.h" /* const table_t t = {f}; */\n',
         "common/driver/main.c": '#include "rt.h"\nconst table_t t = {.run = f, .hooks = {.g = f}}, u = {0};\n',
         "apps/one/app.c": "", "apps/one/ladder.def": 'RUNG(Fast-one, CUDA, "", t, "idea")\n',
+        "tests/size.tsv": "#folder\tlines at most\napps/one\t10\n",
         "apps/one/cuda/fast_one.cu": "", "apps/two/two.h": "", "apps/two/ladder.def": "",
     }.items():
         path = root / file
@@ -391,7 +435,7 @@ def small_tree(root: Path) -> None:
 
 
 def check_sources(root: Path) -> List[str]:
-    return check_includes(root) + check_tables(root) + check_rungs(root)
+    return check_includes(root) + check_tables(root) + check_rungs(root) + check_sizes(root)
 
 
 def check_checks() -> List[str]:
