@@ -64,13 +64,13 @@ common_librooftop_a_SOURCES = \
 	common/judge/digest.h common/judge/digest.c common/judge/perturb.h common/judge/perturb.c common/judge/verify.h common/judge/verify.c \
 	common/judge/work.h common/judge/work.c \
 	common/app/app.h common/app/context.h common/app/context.c common/app/ladder.h common/app/ladder.c \
-	common/app/grade.c common/app/parameter.h common/app/team.h common/app/team.c common/app/trace.h common/app/trace.c common/app/version.c \
+	common/app/grade.c common/app/parameter.h common/app/team.h common/app/team.c common/app/version.c \
 	common/tune/choose.c common/tune/finals.c common/tune/force.h common/tune/found.c common/tune/print.c common/tune/search.h common/tune/search.c \
 	common/tune/store.c common/tune/trials.h common/tune/tune.h common/tune/tune.c common/tune/tune_file.h \
 	common/tune/tune_file.c common/tune/tuning.h \
 	common/driver/driver.h common/driver/choose.c common/driver/job.h common/driver/facts.c common/driver/job.c \
 	common/driver/main.c common/driver/options.c common/driver/report.c common/driver/rung.c \
-	common/driver/sizes.c common/driver/study.c common/driver/tables.c common/driver/trace.c common/driver/windows.c
+	common/driver/sizes.c common/driver/study.c common/driver/tables.c common/driver/windows.c
 common_librooftop_a_LIBADD =
 
 if HAVE_CUDA

@@ -100,7 +100,6 @@ rt_scripts = \
 	tests/suite/configure.sh \
 	tests/alya-rhs/mpi.sh \
 	tests/nekbone/study.sh \
-	tests/suite/trace.sh \
 	tests/suite/verify.sh \
 	tests/suite/programs.sh \
 	tests/nekbone/cli.sh \

@@ -4,8 +4,6 @@ rt_python = PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$(srcdir)/tools $${PYTHON:-pyth
 
 suitedir = $(pkgdatadir)/rooftop_suite
 dist_suite_DATA = $(wildcard $(srcdir)/tools/rooftop_suite/*.py $(srcdir)/tools/rooftop_suite/*.html)
-platformsdir = $(pkgdatadir)/inputs/platforms
-dist_platforms_DATA = $(wildcard $(srcdir)/inputs/platforms/*)
 suitedocsdir = $(pkgdatadir)/docs
 dist_suitedocs_DATA = docs/result-schema.json
 lessonsdir = $(pkgdatadir)/docs/lessons

@@ -198,7 +198,6 @@ static const rt_extras_t extras = {
     .paper = alya_paper,
     .roofline_cases = roofline_cases,
     .roofline_settings = "assemblies=3",
-    .trace = alya_trace,
 };
 
 #define RUNG RT_RUNG

@@ -10,7 +10,7 @@ noinst_LIBRARIES += apps/alya-rhs/libalya.a
 apps_alya_rhs_libalya_a_SOURCES = \
 	apps/alya-rhs/alya.h apps/alya-rhs/kernel.h apps/alya-rhs/ladder.def apps/alya-rhs/form.hpp \
 	apps/alya-rhs/app.c apps/alya-rhs/problem.c apps/alya-rhs/solve.c \
-	apps/alya-rhs/trace.c apps/alya-rhs/work.c apps/alya-rhs/picture.c \
+	apps/alya-rhs/work.c apps/alya-rhs/picture.c \
 	apps/alya-rhs/input/box.c apps/alya-rhs/input/set.h \
 	apps/alya-rhs/input/check.c \
 	apps/alya-rhs/input/distribute.c \

@@ -395,8 +395,7 @@ static const rt_extras_t extras = {.result = result,
                                    .compare = compare,
                                    .paper = mcpi_paper,
                                    .roofline_cases = roofline_cases,
-                                   .roofline_settings = "sweeps=15",
-                                   .trace = mcpi_trace};
+                                   .roofline_settings = "sweeps=15"};
 
 static const char *const examples[] = {"fun3d-mcpi --list", "fun3d-mcpi --ladder",
                                        "fun3d-mcpi --mesh FILE.lb8.ugrid --offdiagonal fp16",

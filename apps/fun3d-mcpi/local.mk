@@ -11,7 +11,7 @@ noinst_LIBRARIES += apps/fun3d-mcpi/libmcpi.a
 apps_fun3d_mcpi_libmcpi_a_SOURCES = \
 	apps/fun3d-mcpi/mcpi.h apps/fun3d-mcpi/kernel.h apps/fun3d-mcpi/ladder.def \
 	apps/fun3d-mcpi/app.c apps/fun3d-mcpi/problem.c apps/fun3d-mcpi/solve.c \
-	apps/fun3d-mcpi/convergence.c apps/fun3d-mcpi/trace.c apps/fun3d-mcpi/work.c \
+	apps/fun3d-mcpi/convergence.c apps/fun3d-mcpi/work.c \
 	apps/fun3d-mcpi/near.h apps/fun3d-mcpi/near.c \
 	apps/fun3d-mcpi/judge/judge.h \
 	apps/fun3d-mcpi/judge/oracle.c \

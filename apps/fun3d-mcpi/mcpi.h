@@ -143,11 +143,10 @@ void mcpi_convergence_find(mcpi_problem_t *problem);
  * ranks. Collective. */
 uint64_t mcpi_fingerprint(const mcpi_solver_t *s);
 
-/* --- verify.c, trace.c, work.c --- */
+/* --- verify.c, work.c --- */
 
 void mcpi_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict);
 void mcpi_verify_after(void *solver, rt_verdict_t *verdict);
-void mcpi_trace(const rt_run_t *run, const rt_rung_t *rung, rt_trace_t *trace);
 void mcpi_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work);
 void mcpi_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES]);
 void mcpi_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out);

@@ -407,7 +407,6 @@ static const rt_extras_t extras = {
     .paper = gfnn_paper,
     .roofline_cases = roofline_cases,
     .roofline_settings = "steps=1",
-    .trace = gfnn_trace,
 };
 
 #define RUNG RT_RUNG_ON

@@ -38,8 +38,8 @@ rt_field_t gfnn_field(const gfnn_grid_t *grid, void *data, rt_type_t type)
 
 /* --- ranks --- */
 
-/* The first nodes % ranks boxes have one node more. */
-int64_t gfnn_box_first(int64_t nodes, int64_t ranks, int64_t place)
+/* Returns the first node of a box along a direction; the first nodes % ranks boxes have one more. */
+static int64_t box_first(int64_t nodes, int64_t ranks, int64_t place)
 {
     const int64_t more = nodes % ranks;
     return nodes / ranks * place + (place < more ? place : more);
@@ -54,8 +54,8 @@ gfnn_box_t gfnn_box(const gfnn_config_t *config, int rank)
         box.ranks[d] = r[d];
         box.N[d] = config->n_nodes[d];
         box.E[d] = config->n_elements[d];
-        box.first[d] = gfnn_box_first(box.N[d], r[d], box.place[d]);
-        box.n[d] = gfnn_box_first(box.N[d], r[d], box.place[d] + 1) - box.first[d];
+        box.first[d] = box_first(box.N[d], r[d], box.place[d]);
+        box.n[d] = box_first(box.N[d], r[d], box.place[d] + 1) - box.first[d];
     }
     box.fine = gfnn_grid(box.n, 1);
     box.wide = gfnn_grid(box.n, config->reach + 1);
@@ -218,8 +218,8 @@ static int count_holders(const gfnn_box_t *box, int d, int width, int64_t node, 
     const int64_t N = box->N[d];
     int holders = 0;
     for (int place = 0; place < box->ranks[d]; place++) {
-        const int64_t first = gfnn_box_first(N, box->ranks[d], place);
-        const int64_t own = gfnn_box_first(N, box->ranks[d], place + 1) - first;
+        const int64_t first = box_first(N, box->ranks[d], place);
+        const int64_t own = box_first(N, box->ranks[d], place + 1) - first;
         const int64_t end = own + 2 * width;
         int64_t at = node - first + width;
         if (periodic)

@@ -160,8 +160,6 @@ typedef struct {
     gfnn_grid_t fine, wide, bare;
 } gfnn_box_t;
 gfnn_box_t gfnn_box(const gfnn_config_t *config, int rank);
-/* Returns the first node of a box, along a direction that is cut into `ranks`. */
-int64_t gfnn_box_first(int64_t nodes, int64_t ranks, int64_t place);
 /* Sets n_nodes from n_elements. */
 void gfnn_box_count(gfnn_config_t *config);
 /* Chooses n_ranks for `ranks` ranks (least surface), or checks those asked for: each box must have

@@ -211,9 +211,8 @@ double gfnn_replacements(const gfnn_config_t *config);
  * cheb uses. Collective. */
 void gfnn_spectrum(gfnn_solver_t *s);
 
-/* --- trace.c, work.c, result.c, picture.c --- */
+/* --- work.c, result.c, picture.c --- */
 
-void gfnn_trace(const rt_run_t *run, const rt_rung_t *rung, rt_trace_t *trace);
 void gfnn_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work);
 /* The same for a solve that was done: with its iterations, if timed, and those of CGBJ. */
 void gfnn_work_done(const gfnn_solver_t *s, rt_work_t *work);

@@ -13,7 +13,7 @@ apps_gfnn_wave_libgfnn_a_SOURCES = \
 	apps/gfnn-wave/parity.h apps/gfnn-wave/strain.h apps/gfnn-wave/ladder.def \
 	apps/gfnn-wave/app.c apps/gfnn-wave/apply.c apps/gfnn-wave/box.c apps/gfnn-wave/cg.c \
 	apps/gfnn-wave/element.c apps/gfnn-wave/ghosts.c apps/gfnn-wave/kernel.c apps/gfnn-wave/picture.c apps/gfnn-wave/precond.c \
-	apps/gfnn-wave/problem.c apps/gfnn-wave/receivers.c apps/gfnn-wave/result.c apps/gfnn-wave/solve.c apps/gfnn-wave/step.c apps/gfnn-wave/trace.c apps/gfnn-wave/work.c \
+	apps/gfnn-wave/problem.c apps/gfnn-wave/receivers.c apps/gfnn-wave/result.c apps/gfnn-wave/solve.c apps/gfnn-wave/step.c apps/gfnn-wave/work.c \
 	apps/gfnn-wave/judge/judge.h apps/gfnn-wave/judge/judge.c apps/gfnn-wave/judge/oracle.c \
 	apps/gfnn-wave/judge/verify.c apps/gfnn-wave/judge/replay.c \
 	apps/gfnn-wave/input/input.h apps/gfnn-wave/input/input.c apps/gfnn-wave/input/fit.c \

@@ -321,7 +321,6 @@ static const rt_extras_t extras = {
     .paper = nek_paper,
     .roofline_cases = roofline_cases,
     .roofline_settings = "communication=no",
-    .trace = nek_trace,
     .compare = nek_peers_compare,
 };
 

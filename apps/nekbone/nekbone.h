@@ -169,8 +169,7 @@ extern const char *const nek_precond_names[]; /* by nek_precond_t; app.c */
 void nek_result(const void *solver, rt_result_t *out);
 const char *nek_paper(const rt_run_t *run, const rt_rung_t *rung);
 
-/* --- trace.c, work.c --- */
-void nek_trace(const rt_run_t *run, const rt_rung_t *rung, rt_trace_t *trace);
+/* --- work.c --- */
 void nek_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work);
 /* Corrects the work of a rung on the ladder solve once it has solved. */
 void nek_work_done(const nek_solver_t *s, rt_work_t *work);

@@ -18,7 +18,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include "app/ladder.h"
-#include "app/trace.h"
 #include "base/mem.h"
 #include "base/opt.h"
 #include "base/text.h"
@@ -41,7 +40,7 @@ typedef struct {
     bool tune, isolated, no_tuning, dry_run;
     const char *rung, *only, *size, *case_file, *device, *transport, *json, *picture, *facts;
     const char *tuning, *choose, *nonce;
-    int64_t threads, seed, windows, trace;
+    int64_t threads, seed, windows;
     double seconds, tune_seconds, warm_up, window;
 } rt_options_t;
 
@@ -102,9 +101,6 @@ typedef struct {
      * user gave no extents; `roofline_settings` ("communication=no") are set for all of them. */
     const char *const *roofline_cases;
     const char *roofline_settings;
-    /* Adds the steps of a unit of the rung, if each rank had a problem like this run's, which is
-     * that of one rank: for --trace. Refuses what it cannot tell. */
-    void (*trace)(const rt_run_t *run, const rt_rung_t *rung, rt_trace_t *trace);
 } rt_extras_t;
 
 struct rt_app {

@@ -123,11 +123,6 @@ rt_grade_t rt_study_roofline(rt_run_t *run, json_t *root);
 /* --facts. */
 rt_status_t rt_facts(rt_run_t *run);
 
-/* --- trace.c --- */
-
-/* --trace. */
-rt_status_t rt_trace_print(const rt_run_t *run);
-
 /* --- tables.c: text for the user, rank 0 --- */
 
 void rt_print_header(const rt_run_t *run);

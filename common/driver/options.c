@@ -52,10 +52,6 @@ static const rt_opt_t common_options[] = {
         CONFIG, facts, "facts", "RUNG,...", NULL,
         "make the problem, verify these rungs (none: no rung), print as JSON what a result must "
         "say of them, and stop: options, digest of the inputs, work, checks and their bounds"),
-    RT_INT(
-        CONFIG, trace, "trace", "N", NULL, 2, 1 << 20,
-        "print as JSON the messages of a unit if N ranks had a problem like this each, and stop; "
-        "rooftop scale --simulate replays them"),
     RT_ACTION(CONFIG, dry_run, "dry-run",
               "say which rungs would run and what memory they would need, and stop"),
     RT_REAL(CONFIG, seconds, "seconds", "S", "0.3", 0, 86400,
@@ -102,7 +98,7 @@ void rt_options_help(rt_run_t *run, FILE *out)
 {
     rt_opt_set_t sets[RT_OPTION_SETS];
     const rt_extras_t *extras = rt_app_extras(run->app);
-    const char *absent[5];
+    const char *absent[4];
     int n = 0;
     if (!extras->picture)
         absent[n++] = "picture";
@@ -110,8 +106,6 @@ void rt_options_help(rt_run_t *run, FILE *out)
         absent[n++] = "roofline";
     if (!extras->isolated)
         absent[n++] = "isolated";
-    if (!extras->trace)
-        absent[n++] = "trace";
     absent[n] = NULL;
     const rt_opt_page_t page = {.program = run->app->name,
                                 .purpose = run->app->purpose,
@@ -164,7 +158,7 @@ void rt_options_complete(rt_run_t *run)
     rt_opt_set_t sets[RT_OPTION_SETS];
     rt_run_option_sets(run, sets);
     run->opt.tune = run->opt.tune || rt_opt_given(sets, RT_OPTION_SETS, "tune-seconds");
-    run->opt.quiet = run->opt.quiet || run->opt.facts || run->opt.trace;
+    run->opt.quiet = run->opt.quiet || run->opt.facts;
     take_nonce(run, sets);
 }
 
@@ -250,10 +244,6 @@ void rt_options_check(rt_run_t *run)
                   : opt->picture ? "--picture"
                   : opt->ladder  ? "--ladder"
                                  : "--tune");
-    if (opt->trace && !extras->trace)
-        rt_refuse(RT_USAGE, "--trace: %s has none to print", run->app->name);
-    if (opt->trace && (opt->json || opt->facts || opt->ladder || opt->tune))
-        rt_refuse(RT_USAGE, "--trace prints JSON and solves nothing: give extents and --rung only");
     if (opt->dry_run && opt->json)
         rt_refuse(RT_USAGE, "--dry-run runs nothing: leave --json out");
     if (opt->size)

@@ -25,8 +25,6 @@ refused 2 "--ranks 2x1x1 is not a box of the 1 ranks" "$nekbone" --ranks 2x1x1
 # --- options ---
 refused 2 "known: reference, scalar, vector, jammed, cpu-fused, batched, global, shared, layered, " "$nekbone" --rung fastest
 refused 2 "--rung and --ladder exclude each other" "$nekbone" --rung jammed --ladder
-refused 2 "--trace 1: out of range; give 2" "$nekbone" --trace 1
-refused 2 "--trace prints JSON and solves nothing" "$nekbone" --trace 8 --ladder
 refused 2 "--threads 0: out of range" "$nekbone" --threads 0
 refused 2 "the nearest is --degree" "$nekbone" --dagree 4
 refused 2 "its value is missing" "$nekbone" --degree

@@ -39,22 +39,4 @@ STANDIN=fail ends 3 $scale --ranks 1
 ends 0 $scale --ranks 1 --weak
 [ -s scale-nekbone/scale-nekbone.json ] && grep -q '100.0 % *- *- *- *-$' out || fail "no folder of its own, or one rank exchanges: $(cat out)"
 
-# A simulation: without SimGrid one line; else what was fitted to two ranks comes back from the simulator, and four ranks,
-# each with two neighbours, are slower at worst and not at best.
-mkdir none
-simulate="$scale --measured sc --into sim --simulate cpu-fat-tree --ranks 2,4"
-PATH=$work/none ends 3 $simulate
-says "apt install libsimgrid-dev"
-refuses 2 "say for how many ranks" scale nekbone --bindir bin --simulate cpu-fat-tree
-if command -v smpirun >/dev/null; then
-    ends 0 $simulate
-    grep -q '^ *2 .* 80\.0 % ' out || fail "two ranks are not as measured: $(cat out)"
-    grep -q '^ *4 .* 66\.[67] to 70\.[56] % ' out || fail "four ranks: $(cat out)"
-    ends 0 $rooftop verify sim/scale-nekbone-cpu-fat-tree.json
-    ends 2 $simulate,99999
-    says "the platform has room for 8192"
-else
-    echo "SKIP: the simulation: no smpirun on PATH (Debian: apt install libsimgrid-dev)"
-fi
-
 exit $failed

@@ -23,14 +23,6 @@ def value(name, default):
     return words[words.index(name) + 1] if name in words else default
 
 
-if '--trace' in words:  # a ring of messages
-    ranks = int(value('--trace', '2'))
-    ring = sorted([r, (r + side) % ranks, 8000] for r in range(ranks) for side in ([1] if ranks == 2 else [1, -1]))
-    steps = [f'{{"kind":"exchange","name":"halo","per_unit":1.0,"per_iteration":0.0,"messages":{ring}}}',
-             '{"kind":"sum","bytes":8,"per_unit":2.0,"per_iteration":0.0}']
-    print(f'{{"kind":"trace","ranks":{ranks},"boxes":[],"remark":"","steps":[{",".join(steps)}]}}')
-    sys.exit()
-
 if '--json' not in words:
     how = ''  # a run that is only timed
 elif 'STANDIN_LOG' in os.environ:

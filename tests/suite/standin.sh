@@ -23,7 +23,7 @@ case "$* " in
         exit ;;
 esac
 [ -n "${RANKS:-}" ] || case "$* " in
-    *'--json'* | *'--facts'* | *'--trace'* | *'--picture'*) ;;
+    *'--json'* | *'--facts'* | *'--picture'*) ;;
     *) # a run that is only timed
         printf '  sum = reference  0.5  bound 1.0  held\n%s: VALID\n' "$app"
         exit ;;

@@ -36,7 +36,7 @@ COMMANDS = {
     'climb': Command('climb', "an app's ladder as a lesson, with this machine's figures", True),
     'exercise': Command('exercise', 'a part of the suite to write yourself, with task, hints and test'),
     'grade': Command('grade', 'is a solution right, and is it faster: one file, or a folder of a class', True),
-    'scale': Command('scale', 'an app over ranks or GPUs: efficiency, and where time goes; or simulated on a machine'),
+    'scale': Command('scale', 'an app over ranks or GPUs: efficiency, and where time goes'),
     'study': Command('study', "repeat the CRESTA study of auto-tuning with nekbone"),
 }
 

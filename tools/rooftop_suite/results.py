@@ -358,40 +358,6 @@ class Point(Record):
 
 
 @dataclass(repr=False, eq=False)
-class Predicted(Record):
-    """A simulated number of ranks. steps: the seconds of a unit that each exchange or sum takes; best_*: if a rank pays
-    the fitted cost once per exchange and not for each message; simulator_*: what the simulation itself took."""
-    closed = True
-    ranks: Count
-    seconds_per_unit: Positive
-    efficiency: NotNegative
-    best_seconds_per_unit: Positive
-    best_efficiency: NotNegative
-    computing_seconds: Positive
-    steps: dict[str, NotNegative]
-    best_steps: dict[str, NotNegative]
-    remark: str
-    simulator_seconds: NotNegative
-    simulator_cpu_seconds: NotNegative
-    simulator_bytes: Natural
-
-
-@dataclass(repr=False, eq=False)
-class Fitted(Record):
-    """A measurement on one and on two ranks that the simulator was fitted to; seconds per unit. computing_seconds: of
-    each of the two. messages, bytes: that follow one another in a unit."""
-    closed = True
-    app: App
-    rung: Text
-    one_seconds: Positive
-    computing_seconds: Positive
-    two_seconds: Positive
-    predicted_seconds: Positive
-    messages: NotNegative
-    bytes: NotNegative
-
-
-@dataclass(repr=False, eq=False)
 class Scale(Record):
     """scale-APP.json: an app over ranks."""
     schema: Literal[2]
@@ -405,9 +371,6 @@ class Scale(Record):
     seal: Digest
     strong: list[Point] = field(default_factory=list)
     weak: list[Point] = field(default_factory=list)
-    predicted: list[Predicted] = field(default_factory=list)
-    simulation: Json = field(default_factory=dict)
-    fitted: list[Fitted] = field(default_factory=list)
 
 
 AnyResult = Union[Program, Run, Scale]

@@ -1,4 +1,4 @@
-"""`rooftop scale`: an app over ranks (one GPU per rank, where there are GPUs), strong and weak; or simulated.
+"""`rooftop scale`: an app over ranks (one GPU per rank, where there are GPUs), strong and weak.
 
 Strong: the problem of one rank, at the size given, on more and more ranks; efficiency = t(1) / (p t(p)). nekbone gets
 slightly fewer elements where the boxes of some number of ranks would not divide them. Weak: that size on every rank;
@@ -6,7 +6,6 @@ efficiency = FOM(p) / (p FOM(1)), because the shapes that fit p ranks are not ex
 number of ranks is above 1, it takes the place of 1. One solve with the timers on says where the time of an average rank
 goes (phases.py). Exposed communication is what is not computing: the part of packing, messages, sums and waiting that
 computation did not hide; one rank has none. Results are kept as in `rooftop run`: finished runs are not repeated.
---simulate measures nothing, and predicts weak scaling from what was measured (simulate.py).
 """
 import argparse
 import math
@@ -15,7 +14,7 @@ import shlex
 import sys
 from typing import Optional
 
-from . import ENVIRONMENT, USAGE, VALID, Fault, Json, disk, machine, programs, records, results, simulate
+from . import ENVIRONMENT, USAGE, VALID, Fault, Json, disk, machine, programs, records, results
 from .cli import count, counts, minutes, seconds
 from .phases import PARTS, phases_of
 from .results import Point, Program, Scale
@@ -37,10 +36,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--nonce', metavar='TEXT', help='a word from the buyer')
     add('--into', metavar='DIR', help='for scale-APP.json and the runs it is made of (default scale-APP)')
     add('--limit', type=seconds, default=1800.0, metavar='S', help='most seconds per run (default 1800)')
-    add('--simulate', metavar='PLATFORM', help='measure nothing, and predict weak scaling on --ranks of a machine, with '
-        "SimGrid: a JSON file, or gpu-fat-tree or cpu-fat-tree, which are shipped")
-    add('--measured', metavar='DIR', nargs='+', help='for --simulate: folders of rooftop scale with results on one and '
-        'on two ranks, of this app and others (default: that of --into)')
     programs.add_arguments(parser)
 
 
@@ -192,31 +187,7 @@ def record_of(args: argparse.Namespace, over: str, more: Json) -> Scale:
         'seal': disk.ZEROS, **more})
 
 
-def main_simulate(args: argparse.Namespace) -> int:
-    """Predicts, and writes scale-APP-PLATFORM.json: the measurement that it rests on, and the predicted points."""
-    if not args.ranks or args.ranks[0] < 2:
-        raise Fault(USAGE, '--simulate: say for how many ranks: --ranks 8,64,512')
-    folder = args.into or f'scale-{args.app}'
-    found, basis = simulate.main(args.app, args.simulate, args.ranks, args.measured or [folder], args.bindir)
-    weak: list[Point] = []
-    for program in (found.pair.one, found.pair.two):
-        if program:
-            weak.append(point_of('weak', program.ranks, program, weak))
-    over = 'GPUs' if basis['platform']['over'] == 'GPUs' else 'ranks'
-    record = record_of(args, over, records.plain({
-        'weak': weak, 'predicted': found.points, 'fitted': found.fit.pairs, 'simulation': basis}))
-    disk.make_folder(folder, USAGE)
-    name = os.path.splitext(os.path.basename(args.simulate))[0]
-    disk.save(os.path.join(folder, f'scale-{args.app}-{name}.json'), record.to_json(), record.nonce)
-    simulate.print_points(found.points, over)
-    return VALID
-
-
 def main(args: argparse.Namespace) -> int:
-    if args.simulate:
-        return main_simulate(args)
-    if args.measured:
-        raise Fault(USAGE, '--measured: for --simulate alone')
     args.into = args.into or f'scale-{args.app}'
     scaling, new = Scaling(args), not os.path.isdir(args.into)
     disk.make_folder(args.into, USAGE)

@@ -321,10 +321,6 @@ class Section:
                 efficiencies.setdefault(key, []).append((float(p.ranks), 100 * p.efficiency))
                 if p.exposed_share is not None:
                     efficiencies.setdefault(f'{key}: not computing', []).append((float(p.ranks), 100 * p.exposed_share))
-        for point in scale.predicted:
-            efficiencies.setdefault('weak: predicted', []).append((float(point.ranks), 100 * point.efficiency))
-            efficiencies.setdefault('weak: predicted, best', []).append((float(point.ranks),
-                                                                          100 * point.best_efficiency))
         for key, points in list(rates.items()):
             rates[f'{key}: ideal'] = [(ranks, points[0][1] / points[0][0] * ranks) for ranks, _ in points]
         drawn = join([self.figures.figure(
@@ -340,26 +336,7 @@ class Section:
             ('FOM GFlop/s', column([p.fom_flop_per_s for _, p in found], 1e9)),
             ('spread', [percent(p.spread) for _, p in found]),
             ('efficiency', [percent(p.efficiency) for _, p in found]),
-            *((name, [percent(p.phases.get(name)) for _, p in found]) for name in PARTS)], why, words=2),
-            self.predicted(scale)], '\n')
-
-    def predicted(self, scale: Scale) -> Html:
-        """The table of a simulation, which is marked as one."""
-        points = scale.predicted
-        if not points:
-            return Html()
-        names = list(dict.fromkeys(name for p in points for name in p.steps))
-        return join([fill('of prediction', platform=str(scale.simulation.get('platform', {}).get('name', '')),
-                          assumed=str(scale.simulation.get('platform', {}).get('assumed', '')),
-                          many='; '.join(dict.fromkeys(p.remark for p in points if p.remark)) or 'exact'), listed([
-            (scale.over, [str(p.ranks) for p in points]),
-            ('predicted efficiency', [percent(p.efficiency) for p in points]),
-            ('at best', [percent(p.best_efficiency) for p in points]),
-            ('ms per unit', column([p.seconds_per_unit for p in points], 1e-3)),
-            ('computing, ms', column([p.computing_seconds for p in points], 1e-3)),
-            *((f'{name}, ms', column([p.steps.get(name) for p in points], 1e-3)) for name in names),
-            ('simulated in s', column([p.simulator_seconds for p in points])),
-            ('MiB', column([p.simulator_bytes / 2 ** 20 for p in points]))], '', words=0)], '\n')
+            *((name, [percent(p.phases.get(name)) for _, p in found]) for name in PARTS)], why, words=2)], '\n')
 
     # -- commands --
 

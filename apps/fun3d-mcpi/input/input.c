@@ -39,7 +39,8 @@ static mcpi_counts_t estimate(int64_t rows, int64_t blocks)
     return c;
 }
 
-mcpi_wing_t mcpi_wing_of(const mcpi_config_t *config)
+/* Returns the wing of these extents. */
+static mcpi_wing_t wing_of(const mcpi_config_t *config)
 {
     return (mcpi_wing_t){
         .n = config->surface, .layers = config->layers, .first = 1e-4, .seed = MESH_SEED};
@@ -47,7 +48,7 @@ mcpi_wing_t mcpi_wing_of(const mcpi_config_t *config)
 
 bool mcpi_count_wing(mcpi_config_t *config)
 {
-    const mcpi_wing_t wing = mcpi_wing_of(config);
+    const mcpi_wing_t wing = wing_of(config);
     const double n = (double)config->surface;
     int64_t rows, blocks;
     /* tetrahedra, if all cells were split, and as many again between the ghosts */
@@ -93,7 +94,7 @@ typedef struct {
 static rt_mesh_t *make_mesh(const whole_t *whole, const int64_t *own, int64_t n,
                             mcpi_piece_t **piece)
 {
-    const mcpi_wing_t wing = mcpi_wing_of(whole->config);
+    const mcpi_wing_t wing = wing_of(whole->config);
     if (!whole->read && own)
         return mcpi_wing_part(&wing, own, n, piece);
     *piece = mcpi_piece_new(whole->vertices, whole->vertices);
@@ -140,7 +141,8 @@ static int64_t *find_own(const whole_t *whole, int64_t *owned)
     return own;
 }
 
-mcpi_flow_t mcpi_flow_of(const mcpi_config_t *config)
+/* Returns the flow that A is linearised about. */
+static mcpi_flow_t flow_of(const mcpi_config_t *config)
 {
     return (mcpi_flow_t){.nb = (int)config->nb,
                          .cfl = config->cfl,
@@ -153,7 +155,7 @@ mcpi_flow_t mcpi_flow_of(const mcpi_config_t *config)
 
 static mcpi_source_t *flow_on(const whole_t *whole)
 {
-    const mcpi_flow_t flow = mcpi_flow_of(whole->config);
+    const mcpi_flow_t flow = flow_of(whole->config);
     int64_t n = 0, *own = rt_comm_size() > 1 ? find_own(whole, &n) : NULL;
     mcpi_piece_t *piece;
     rt_mesh_t *mesh = make_mesh(whole, own, n, &piece);
@@ -178,7 +180,7 @@ static mcpi_source_t *wing_source(const mcpi_config_t *config)
 
 rt_mesh_t *mcpi_mesh_again(const mcpi_config_t *config, char *why, size_t len)
 {
-    const mcpi_wing_t wing = mcpi_wing_of(config);
+    const mcpi_wing_t wing = wing_of(config);
     return config->from_file ? rt_mesh_read(config->mesh, 0, why, len) : mcpi_wing_new(&wing);
 }
 

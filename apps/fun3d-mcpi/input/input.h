@@ -228,9 +228,6 @@ typedef struct {
  * of this rank's range, ascending, and how many there are. Keys have 63 bits. Collective. */
 int64_t *mcpi_partition(const uint64_t *key, const int64_t *number, const int32_t *blocks,
                         int64_t n, int64_t *owned);
-/* Fills owner[n] with the ranks that would get these vertices. On one rank, which has all. */
-void mcpi_owners(const uint64_t *key, const int64_t *number, const int32_t *blocks, int64_t n,
-                 int ranks, int32_t *owner);
 mcpi_part_t *mcpi_part_new(const mcpi_graph_t *graph, const mcpi_piece_t *piece,
                            const mcpi_order_t *order);
 void mcpi_part_destroy(mcpi_part_t *part);
@@ -303,10 +300,6 @@ rt_mesh_t *mcpi_mesh_again(const mcpi_config_t *config, char *why, size_t len);
 /* Estimates config->counts for a wing; false: a rank would have more rows or blocks than it can
  * number with 32 bits. */
 bool mcpi_count_wing(mcpi_config_t *config);
-/* Returns the wing of these extents. */
-mcpi_wing_t mcpi_wing_of(const mcpi_config_t *config);
-/* Returns the flow that A is linearised about. */
-mcpi_flow_t mcpi_flow_of(const mcpi_config_t *config);
 /* Returns the run's config with the counts of its input, if it has one yet, else the estimates. */
 mcpi_config_t mcpi_counted(const rt_run_t *run);
 

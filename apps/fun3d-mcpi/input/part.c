@@ -105,22 +105,6 @@ static void line_destroy(line_t *line)
     RT_FREE(line->before, RT_HOST);
 }
 
-void mcpi_owners(const uint64_t *key, const int64_t *number, const int32_t *blocks, int64_t n,
-                 int ranks, int32_t *owner)
-{
-    line_t line = line_new(key, number, blocks, n);
-    place_t *place = RT_NEW(place_t, (size_t)ranks, RT_HOST);
-    find_places(&line, ranks, place);
-    int64_t at = 0;
-    for (int r = 0; r < ranks; r++) {
-        const int64_t end = r < ranks - 1 ? count_before(&line, place[r]) : n;
-        for (; at < end; at++)
-            owner[line.list[at]] = r;
-    }
-    RT_FREE(place, RT_HOST);
-    line_destroy(&line);
-}
-
 /* Returns x[n] sorted, and frees x, which is from malloc. */
 static int64_t *sorted(int64_t *x, int64_t n)
 {
