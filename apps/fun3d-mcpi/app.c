@@ -306,7 +306,7 @@ const char *mcpi_flow_refuse(const rt_kernels_t *self, const void *config, rt_te
 static const char *const *default_rungs(const rt_run_t *run, rt_kind_t kind, rt_text_t *why)
 {
     static const char *const cpu[] = {"cpu-simd", NULL},
-                             *const cuda[] = {"staged", "streamed", NULL},
+                             *const cuda[] = {"staged", "six-rows", NULL},
                              *const kokkos[] = {"kokkos", NULL};
     (void)run;
     (void)why;

@@ -73,7 +73,6 @@ apps_fun3d_mcpi_libmcpi_a_SOURCES += \
 	apps/fun3d-mcpi/cuda/warp_shared.cu \
 	apps/fun3d-mcpi/cuda/warp_shuffle.cu \
 	apps/fun3d-mcpi/cuda/six_rows.cu \
-	apps/fun3d-mcpi/cuda/streamed.cu \
 	apps/fun3d-mcpi/cuda/staged.cuh \
 	apps/fun3d-mcpi/cuda/staged_steps.cuh \
 	apps/fun3d-mcpi/cuda/staged_lists.cuh \

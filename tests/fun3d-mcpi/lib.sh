@@ -103,7 +103,7 @@ find_gpu_rungs()
     "$mcpi" --list --ladder >list.out
     reason=$(grep -A 3 '^naive ' list.out | sed -n 's/^ *absent: //p')
     [ -z "$reason" ] || skip "$reason"
-    gpu_rungs="naive warp-shared warp-shuffle six-rows streamed staged"
+    gpu_rungs="naive warp-shared warp-shuffle six-rows staged"
     grep -A 2 '^kokkos ' list.out | grep -q 'absent:' || gpu_rungs="$gpu_rungs kokkos"
     gpu_flows="flow-cuda $(grep -A 3 '^flow-kokkos ' list.out | grep -q 'absent:' || echo flow-kokkos)"
 }

@@ -40,7 +40,7 @@ template <class K> static int cut(const mcpi_part_t *part, const mcpi_chunks_t &
                     next++;
                 RT_EXPECT(next > row, RT_ENVIRONMENT,
                           "row %lld has %lld neighbours, and a record of the staged rung takes %u: "
-                          "use --rung streamed",
+                          "use --rung six-rows",
                           static_cast<long long>(row),
                           static_cast<long long>(part->start[row + 1] - part->start[row]),
                           K::blocks);
