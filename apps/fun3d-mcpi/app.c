@@ -8,10 +8,8 @@
 #include <string.h>
 
 static const char *const precisions[] = {"fp64", "fp32", NULL};
-static const char *const orders[] = {"natural", "rcm", "hilbert", "random", NULL};
-static const char *const colourings[] = {"global", "local", NULL};
+static const char *const orders[] = {"natural", "hilbert", "random", NULL};
 static const char *const solutions[] = {"random", "constant", NULL};
-static const char *const exchanges[] = {"colour", "sweep", NULL};
 static const char *const fluids[] = {"euler", "laminar", NULL};
 static const char *const schemes[] = {"first", "second", NULL};
 static const char *const limiters[] = {"none", "van-albada", NULL};
@@ -40,12 +38,6 @@ static const rt_opt_t options[] = {
               "precision in which O dQ is summed; the triangular solves are always fp64"),
     RT_CHOICE(CONFIG, order, "order", "NAME", "hilbert", orders,
               "order of the rows within a colour; random shows what an order is worth"),
-    RT_CHOICE(CONFIG, colouring, "colouring", "NAME", "global", colourings,
-              "global: colour the whole graph, so that the result does not depend on the ranks; "
-              "local: each rank colours its own part, with an exchange after each sweep"),
-    RT_CHOICE(CONFIG, exchange, "exchange", "NAME", "colour", exchanges,
-              "exchange dQ with other ranks after every colour, or after every sweep, which needs "
-              "fewer messages and converges more slowly"),
     RT_INT(CONFIG, sweeps, "sweeps", "N", "15", 1, 1e6,
            "sweeps per solve; per step of the ladder flow, where --sweeps-most lets them grow"),
     RT_CHOICE(CONFIG, solution, "solution", "NAME", "random", solutions,
@@ -100,7 +92,7 @@ static void find_kind(mcpi_config_t *config)
     config->from_file = strcmp(config->mesh, "wing") != 0;
     config->is_matrix = suffix && strcmp(suffix, ".mtx") == 0;
     if (config->is_matrix && config->order == MCPI_HILBERT)
-        config->order = MCPI_RCM; /* a matrix has no coordinates */
+        config->order = MCPI_NATURAL; /* a matrix has no coordinates */
 }
 
 static void configure(rt_run_t *run)
@@ -182,10 +174,6 @@ static void describe(const rt_run_t *run, FILE *out)
                 schemes[config.scheme], limiters[config.limiter], config.courant,
                 config.courant_most, (long long)config.freeze);
     }
-    if (rt_comm_size() > 1)
-        fprintf(out, "              %s colouring, exchange after every %s\n",
-                colourings[config.colouring],
-                config.colouring == MCPI_COLOUR_LOCAL ? "sweep" : exchanges[config.exchange]);
 }
 
 /* Fills the point: the bytes of a block depend on nb and the type of O; the number of rows decides
@@ -213,7 +201,6 @@ static void *problem_new(const rt_run_t *run, void *input)
 
 static void halo_result(const mcpi_problem_t *p, const mcpi_solver_t *s, json_t *out)
 {
-    const mcpi_convergence_t *c = &p->convergence;
     json_t *halo = rt_json_object(out, "halo");
     int64_t values = 0, neighbours = 0;
     for (int k = 0; p->halo && k < p->part->colours; k++) {
@@ -226,10 +213,6 @@ static void halo_result(const mcpi_problem_t *p, const mcpi_solver_t *s, json_t 
     rt_json_int(halo, "neighbours", neighbours);
     if (p->halo)
         rt_json_text(halo, "transport", s->view.dq ? "peer" : rt_halo_info(s->halo[0]).transport);
-    if (c->price_asked > 0 && rt_finite(c->price_asked) && rt_finite(c->price_default)) {
-        rt_json_real(halo, "residual_with_default", c->price_default);
-        rt_json_real(halo, "residual_as_asked", c->price_asked);
-    }
 }
 
 static void sweeps_result(const void *solver, rt_result_t *out)

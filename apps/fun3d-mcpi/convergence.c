@@ -1,5 +1,5 @@
 /*
- * convergence.c - how fast the sweeps converge on this problem, and what fewer messages cost.
+ * convergence.c - how fast the sweeps converge on this problem.
  *
  * It runs the rung cpu-simd on a problem that is complete, so it is above problem.c and solve.c.
  */
@@ -60,43 +60,6 @@ static void find_history(mcpi_problem_t *p)
     mcpi_solver_destroy(s);
 }
 
-static double residual_after(mcpi_problem_t *p, bool each_colour)
-{
-    mcpi_solver_t *s = mcpi_solver_new(p, mcpi_cpu_rung());
-    s->each_colour = each_colour;
-    mcpi_solve(s);
-    const double residual = residual_now(s);
-    mcpi_solver_destroy(s);
-    return residual;
-}
-
-/* Another colouring is another order of the rows, and so another system. */
-static double residual_with_global_colours(const mcpi_problem_t *p)
-{
-    mcpi_config_t config = *p->config;
-    config.colouring = MCPI_COLOUR_GLOBAL;
-    config.exchange = MCPI_EXCHANGE_COLOUR;
-    rt_run_t run = *p->run;
-    run.config = &config;
-    run.opt.quiet = true;
-    void *input = mcpi_input_new(&run);
-    mcpi_problem_t *global = mcpi_problem_new(&run, input);
-    mcpi_input_destroy(input);
-    const double residual = residual_after(global, true);
-    mcpi_problem_destroy(global);
-    return residual;
-}
-
-static void find_price(mcpi_problem_t *p)
-{
-    const bool local = p->config->colouring == MCPI_COLOUR_LOCAL;
-    if (rt_comm_size() == 1 || (!local && p->config->exchange == MCPI_EXCHANGE_COLOUR))
-        return;
-    p->convergence.price_asked = residual_after(p, false);
-    p->convergence.price_default =
-        local ? residual_with_global_colours(p) : residual_after(p, true);
-}
-
 static void print(const mcpi_problem_t *p)
 {
     const mcpi_convergence_t *c = &p->convergence;
@@ -104,10 +67,6 @@ static void print(const mcpi_problem_t *p)
     for (int i = 0; i < c->samples; i++)
         printf("%s%lld: %.3g", i ? ", " : "after sweep ", (long long)c->sweep[i], c->residual[i]);
     printf("; dQ is %012llx\n", (unsigned long long)c->fingerprint);
-    if (c->price_asked > 0)
-        printf("price         residual after %lld sweeps %.4g with global colouring and exchange "
-               "after every colour, %.4g as asked\n",
-               (long long)p->config->sweeps, c->price_default, c->price_asked);
     fflush(stdout);
 }
 
@@ -116,7 +75,6 @@ void mcpi_convergence_find(mcpi_problem_t *p)
     const rt_options_t *opt = &p->run->opt;
     if (!opt->quiet || opt->json)
         find_history(p);
-    find_price(p);
     if (rt_comm_rank() == 0 && !opt->quiet)
         print(p);
 }

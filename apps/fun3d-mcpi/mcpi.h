@@ -37,12 +37,8 @@ typedef struct {
     int samples;
     int64_t sweep[MCPI_SAMPLES];
     double residual[MCPI_SAMPLES];
-    /* mcpi_fingerprint after a solve by cpu-simd; in the default mode it does not depend on the
-     * number of ranks either. */
+    /* mcpi_fingerprint after a solve by cpu-simd, which does not depend on the number of ranks. */
     uint64_t fingerprint;
-    /* Residual after the sweeps with the default exchange and colouring, and with those asked for;
-     * 0 where the two are the same. */
-    double price_default, price_asked;
 } mcpi_convergence_t;
 
 /* --- problem.c --- */
@@ -112,9 +108,8 @@ typedef struct {
     int64_t swept; /* sweeps that the last solve asked for, for verify.c */
     mcpi_answer_t kept[RT_KEEPS];
     double seconds_set_up;
-    bool each_colour; /* ghosts are updated after every colour, else after every sweep */
-    bool on_stream;   /* all messages are on the stream: no step of a sweep waits for the host */
-    bool recording;   /* the sweeps are being recorded, not run: no timers */
+    bool on_stream; /* all messages are on the stream: no step of a sweep waits for the host */
+    bool recording; /* the sweeps are being recorded, not run: no timers */
     rt_replay_t replay;
 } mcpi_solver_t;
 
@@ -135,9 +130,8 @@ void mcpi_sweeps(mcpi_solver_t *s, int64_t sweeps);
 void mcpi_put_dq(mcpi_solver_t *s, const double *host);
 void mcpi_get_dq(const mcpi_solver_t *s, double *host);
 
-/* Sweeps with the rung cpu-simd and fills problem->convergence: the history and the fingerprint if
- * the run prints or writes them, and on several ranks the price of an exchange after each sweep or
- * of colours per rank, if the run uses one of the two. Prints what it found. Collective. */
+/* Sweeps with the rung cpu-simd and fills problem->convergence, if the run prints or writes it.
+ * Prints what it found. Collective. */
 void mcpi_convergence_find(mcpi_problem_t *problem);
 /* Returns 48 bits made from the bits of dQ as it is now; they do not depend on the order of the
  * ranks. Collective. */

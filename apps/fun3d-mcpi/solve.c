@@ -173,7 +173,7 @@ static void new_dq(mcpi_solver_t *s)
     const mcpi_problem_t *p = s->problem;
     const char *transport = p->run->opt.transport;
     const bool may_store = strcmp(transport, "auto") == 0 || strcmp(transport, "peer") == 0;
-    if (p->halo && s->each_colour && may_store)
+    if (p->halo && may_store)
         s->view.halo = p->halo;
     if (s->kernels->set_up)
         s->kernels->set_up(&s->view);
@@ -199,8 +199,6 @@ void *mcpi_solver_new(void *problem, const rt_rung_t *rung)
     s->rung = rung;
     s->kernels = (const mcpi_kernels_t *)rung->kernels;
     s->space = rt_rung_space(rung);
-    s->each_colour =
-        config->exchange == MCPI_EXCHANGE_COLOUR && config->colouring == MCPI_COLOUR_GLOBAL;
     const bool fp64 = s->kernels->always_fp64;
     s->view = (mcpi_view_t){.system = p->system,
                             .nb = p->nb,
@@ -305,13 +303,12 @@ static void colour_during_messages(mcpi_solver_t *s, int c)
 static void one_colour(mcpi_solver_t *s, int c)
 {
     const mcpi_part_t *part = s->problem->part;
-    const bool messages = s->halo && s->each_colour;
-    if (messages && !s->on_stream) {
+    if (s->halo && !s->on_stream) {
         colour_during_messages(s, c);
         return;
     }
     rows(s, part->colour_start[c], part->colour_start[c + 1]);
-    if (messages)
+    if (s->halo)
         exchange(s, c);
 }
 
@@ -321,8 +318,6 @@ static void each_sweep(mcpi_solver_t *s, int64_t sweeps)
         start(s, "sweep");
         for (int c = 0; c < s->view.colours; c++)
             one_colour(s, c);
-        for (int c = 0; s->halo && !s->each_colour && c < s->view.colours; c++)
-            exchange(s, c);
         stop(s, "sweep");
     }
 }

@@ -201,8 +201,6 @@ void mcpi_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
         bytes[RT_PINNED] += halo_memory(&c, RT_PINNED);
         setting_up += INDEX * c.n + halo_set_up(&c);
     }
-    if (config->colouring == MCPI_COLOUR_LOCAL && rt_comm_size() > 1)
-        making += kept; /* the same problem in global colouring: see convergence.c */
     if (mcpi_wants_flow(run)) {
         const double geometry = mcpi_geometry_memory(&config->counts);
         kept += geometry;

@@ -57,7 +57,7 @@ for size in "2 2" "2 3" "4 6" "13 11" "40 30"; do
     set -- $size
     ladder size-$1x$2 --surface $1 --layers $2
 done
-for order in natural rcm hilbert random; do
+for order in natural hilbert random; do
     ladder $order --surface 12 --layers 12 --order $order
 done
 # A graph holds at most 64 sweeps: one, all, one more, and three graphs with sweeps left over.

@@ -12,9 +12,7 @@ done
 for rung in $gpu_flows; do
     valid two-$rung $two --rung $rung --fluid laminar
 done
-valid two-sweep $two --rung six-rows --exchange sweep
-valid two-local $two --rung six-rows --colouring local --exchange sweep
-# Two GPUs: an exchange after each colour in a graph of at most 16 sweeps (of 35 two are left over), and after each sweep.
+# Two GPUs: an exchange after each colour in a graph of at most 16 sweeps (of 35 two are left over).
 find_transports
 for transport in $transports; do
     two="$mpirun -n 2 $mcpi --transport $transport --surface 10 --layers 10 --seconds 0"
@@ -25,7 +23,6 @@ for transport in $transports; do
         valid gpus-$transport-$rung $two --rung $rung
     done
     valid gpus-$transport-fp16 $two --rung staged --offdiagonal fp16 --block-size 6
-    valid gpus-$transport-sweep $two --rung staged --exchange sweep
 done
 # One kernel on both GPUs: dQ has the same bits as on one. Few rows, so that most blocks wait for the other GPU, and many.
 case $transports in *peer*) sizes="4x6 10x10 40x30" ;; *) sizes= ;; esac

@@ -139,23 +139,26 @@ static inline mcpi_graph_t *lattice(int n, unsigned percent)
     return graph_of(rows, &p);
 }
 
-/* Colours a whole graph, on this rank alone. */
-static inline int colour_whole(const mcpi_graph_t *graph, uint16_t *colour)
+/* Colours a whole graph, which rank 0 owns, and tells the others. odd: as mcpi_colour has it. */
+static inline int colour_whole(const mcpi_graph_t *graph, const uint8_t *odd, uint16_t *colour)
 {
+    const size_t rows = (size_t)graph->rows;
     mcpi_piece_t *piece = mcpi_piece_new(graph->rows, graph->rows);
-    const int colours = mcpi_colour(graph, piece, NULL, true, colour);
+    if (rt_comm_rank() > 0) {
+        memset(piece->own, 0, rows);
+        piece->owned = 0;
+    }
+    const int colours = mcpi_colour(graph, piece, odd, colour);
+    rt_comm_bcast(colour, rows * sizeof *colour, 0);
     mcpi_piece_destroy(piece);
     return colours;
 }
 
-/* Divides the rows into ranges of the reverse Cuthill-McKee order. */
+/* Divides the rows into ranges. */
 static inline void divide(const mcpi_graph_t *graph, int ranks, int32_t *owner)
 {
-    uint32_t *list = RT_NEW(uint32_t, (size_t)graph->rows, RT_HOST);
-    mcpi_list_by_rcm(graph, list);
     for (int64_t i = 0; i < graph->rows; i++)
-        owner[list[i]] = (int32_t)(i * ranks / graph->rows);
-    RT_FREE(list, RT_HOST);
+        owner[i] = (int32_t)(i * ranks / graph->rows);
 }
 
 /* Makes the piece of a rank, not linked, and its graph. */

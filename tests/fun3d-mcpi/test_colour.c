@@ -6,14 +6,12 @@
 
 /* --- colours --- */
 
-static int64_t edges_inside(const mcpi_graph_t *graph, const uint16_t *colour, const int32_t *owner)
+static int64_t edges_inside(const mcpi_graph_t *graph, const uint16_t *colour)
 {
     int64_t bad = 0;
     for (int64_t i = 0; i < graph->rows; i++)
-        for (int64_t k = graph->start[i]; k < graph->start[i + 1]; k++) {
-            int32_t j = graph->neighbour[k];
-            bad += colour[i] == colour[j] && (!owner || owner[i] == owner[j]);
-        }
+        for (int64_t k = graph->start[i]; k < graph->start[i + 1]; k++)
+            bad += colour[i] == colour[graph->neighbour[k]];
     return bad;
 }
 
@@ -49,7 +47,7 @@ static int check_colours(mcpi_graph_t *graph, int most, double imbalance)
     uint16_t *colour = RT_NEW(uint16_t, (size_t)graph->rows, RT_HOST);
     uint16_t *again = RT_NEW(uint16_t, (size_t)graph->rows, RT_HOST);
     rt_threads_set(1);
-    const int colours = colour_whole(graph, colour);
+    const int colours = colour_whole(graph, NULL, colour);
     bool used[MCPI_MAX_COLOURS] = {false}, all = true;
     int64_t outside = 0;
     for (int64_t i = 0; i < graph->rows; i++) {
@@ -60,11 +58,11 @@ static int check_colours(mcpi_graph_t *graph, int most, double imbalance)
         all = all && used[c];
     CHECK(colours <= most);
     CHECK(outside == 0 && all);
-    CHECK(edges_inside(graph, colour, NULL) == 0);
+    CHECK(edges_inside(graph, colour) == 0);
     CHECK(imbalance_of(graph->rows, colour, colours) <= imbalance);
     for (int threads = 2; threads <= 3; threads++) {
         rt_threads_set(threads);
-        CHECK(colour_whole(graph, again) == colours);
+        CHECK(colour_whole(graph, NULL, again) == colours);
         CHECK(same(colour, again, graph->rows, sizeof *colour));
     }
     RT_FREE(colour, RT_HOST);
@@ -89,7 +87,8 @@ static void check_colourings(void)
     CHECK(found < greedy); /* or the passes after the first do nothing */
     mcpi_graph_t *dense = complete(65);
     uint16_t colour[65];
-    CHECK_DIES(RT_USAGE, "row 64 has neighbours of 64 colours", { colour_whole(dense, colour); });
+    CHECK_DIES(RT_USAGE, "row 64 has neighbours of 64 colours",
+               { colour_whole(dense, NULL, colour); });
     mcpi_graph_destroy(dense);
     CHECK(imbalance_of(8, (uint16_t[]){0, 1, 2, 0, 1, 0, 0, 3}, 4) == 2);
     CHECK(imbalance_of(8, (uint16_t[]){0, 1, 2, 3, 0, 1, 2, 3}, 4) == 1);
@@ -102,7 +101,7 @@ static void check_ranges(void)
     enum { N = 32, ROWS = N * N * N, RANKS = 4 };
     mcpi_graph_t *graph = lattice(N, 60);
     uint16_t *colour = RT_NEW(uint16_t, ROWS, RT_HOST);
-    const int colours = colour_whole(graph, colour);
+    const int colours = colour_whole(graph, NULL, colour);
     for (int p = 0; p < RANKS; p++) {
         int64_t size[MCPI_MAX_COLOURS] = {0}, largest = 0;
         for (int64_t i = p * (ROWS / RANKS); i < (p + 1) * (ROWS / RANKS); i++)
@@ -115,49 +114,10 @@ static void check_ranges(void)
     mcpi_graph_destroy(graph);
 }
 
-/* Each rank's own colouring is sound and balanced; `shared`: some neighbours on different ranks have
- * the same colour. */
-static void check_local(mcpi_graph_t *graph, int ranks, int most, bool shared)
-{
-    uint16_t *colour = RT_NEW(uint16_t, (size_t)graph->rows, RT_HOST);
-    uint16_t *own = RT_NEW(uint16_t, (size_t)graph->rows, RT_HOST);
-    int32_t *owner = RT_NEW(int32_t, (size_t)graph->rows, RT_HOST);
-    divide(graph, ranks, owner);
-    for (int rank = 0; rank < ranks; rank++) {
-        mcpi_graph_t *cut;
-        mcpi_piece_t *piece = piece_of(graph, owner, rank, &cut);
-        int64_t size[MCPI_MAX_COLOURS + 1] = {0}, largest = 0;
-        const int colours = mcpi_colour(cut, piece, NULL, true, own);
-        for (int64_t v = 0; v < piece->vertices; v++)
-            if (piece->own[v]) {
-                colour[piece->number[v]] = own[v];
-                size[own[v]]++;
-            }
-        for (int c = 0; c <= MCPI_MAX_COLOURS; c++) {
-            largest = size[c] > largest ? size[c] : largest;
-            CHECK(c < colours || size[c] == 0);
-        }
-        CHECK(colours <= most);
-        CHECK((double)largest * colours <= 1.01 * (double)piece->owned + colours);
-        mcpi_piece_destroy(piece);
-        mcpi_graph_destroy(cut);
-    }
-    CHECK(edges_inside(graph, colour, owner) == 0);
-    CHECK((edges_inside(graph, colour, NULL) > 0) == shared);
-    RT_FREE(colour, RT_HOST);
-    RT_FREE(own, RT_HOST);
-    RT_FREE(owner, RT_HOST);
-    mcpi_graph_destroy(graph);
-}
-
 int main(void)
 {
     check_colourings();
     check_ranges();
-    check_local(lattice(16, 60), 4, 11, true);
-    check_local(complete(10), 2, 5, true);
-    check_local(path(300), 1, 3, false);
-    check_local(complete(3), 5, 1, true);
     CHECK(rt_mem_used(RT_HOST) == 0);
     return check_done();
 }

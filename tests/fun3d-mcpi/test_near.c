@@ -104,7 +104,7 @@ static mcpi_order_t whole_order(const mcpi_graph_t *graph, const int32_t *owner,
 static void open_play(play_t *p, const mcpi_graph_t *graph, const int32_t *owner)
 {
     uint16_t *colour = RT_NEW(uint16_t, (size_t)graph->rows, RT_HOST);
-    p->colours = colour_whole(graph, colour);
+    p->colours = colour_whole(graph, NULL, colour);
     mcpi_order_t o = whole_order(graph, owner, colour, p->colours);
     p->first[0] = 0;
     for (int r = 0; r < RANKS; r++) {

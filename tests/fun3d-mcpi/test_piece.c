@@ -156,7 +156,6 @@ static void check_together(bool by_number)
     double *far[2];
     uint8_t *odd[2];
     uint16_t *colour[2];
-    int colours[2];
     mcpi_piece_link(piece, cut);
     for (int k = 0; k < 2; k++) {
         const size_t n = (size_t)pieces[k]->vertices;
@@ -166,10 +165,10 @@ static void check_together(bool by_number)
         colour[k] = RT_NEW(uint16_t, n, RT_HOST);
         mcpi_find_walls(meshes[k], "1", wall);
         mcpi_find_distance(graphs[k], pieces[k], meshes[k]->x, wall, far[k], odd[k]);
-        colours[k] =
-            mcpi_colour(graphs[k], pieces[k], by_number ? NULL : odd[k], k == 0, colour[k]);
         RT_FREE(wall, RT_HOST);
     }
+    const int colours[2] = {colour_whole(graph, by_number ? NULL : odd[0], colour[0]),
+                            mcpi_colour(cut, piece, by_number ? NULL : odd[1], colour[1])};
     for (int64_t v = 0; v < piece->vertices; v++) {
         const int64_t w = piece->number[v];
         differ += far[0][w] != far[1][v] || odd[0][w] != odd[1][v] ||

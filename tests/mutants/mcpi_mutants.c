@@ -94,7 +94,7 @@ typedef enum {
     MESSAGE_DROPPED
 } fault_t;
 
-enum { PLAIN, FP64, FP16, WIDE, SPECIES, LONG, ONCE, LATE, LOCAL, PROBLEMS };
+enum { PLAIN, FP64, FP16, WIDE, SPECIES, LONG, ONCE, PROBLEMS };
 static const char *const settings[PROBLEMS] = {
     [PLAIN] = "surface=5 layers=7 sweeps=4",
     [FP64] = "surface=5 layers=6 sweeps=4 offdiagonal=fp64 dq=fp64 accumulate=fp64",
@@ -102,9 +102,7 @@ static const char *const settings[PROBLEMS] = {
     [WIDE] = "surface=4 layers=6 sweeps=3 block-size=7 offdiagonal=bf16 accumulate=fp64",
     [SPECIES] = "surface=3 layers=5 sweeps=3 block-size=15 offdiagonal=fp16",
     [LONG] = "surface=5 layers=6 sweeps=40 block-size=4 cfl=100 dq=fp64",
-    [ONCE] = "surface=4 layers=5 sweeps=1 block-size=6 order=natural",
-    [LATE] = "surface=5 layers=6 sweeps=3 exchange=sweep",
-    [LOCAL] = "surface=5 layers=6 sweeps=3 colouring=local"};
+    [ONCE] = "surface=4 layers=5 sweeps=1 block-size=6 order=natural"};
 
 /* Variants: function tables, and what happens to a message. */
 enum { TABLE, CALL /* all sweeps in one */, UNCLAIMED /* not reproducible */, LOSSY, STALE, NEVER };
@@ -171,8 +169,6 @@ static const rt_mutant_t mutants[] = {
     {.fault = ROW_STALE_ONCE, .name = "one row done again with what dQ was"},
     {.fault = ROW_LATE, .name = "one row updated with the colour after its own"},
     {.fault = FP16_ONCE, .name = "dQ through FP16 before the last sweep", .problem = FP64},
-    {.fault = ONE_FEWER, .name = "one sweep fewer, exchange after each", .problem = LATE},
-    {.fault = ROW_SKIPPED_ONCE, .name = "one row skipped, colours of each rank", .problem = LOCAL},
     {.fault = CALL_FEWER, .name = "sweeps in one call: one fewer", .variant = CALL},
     {.fault = CALL_REVERSED, .name = "sweeps in one call: colours in reverse", .variant = CALL},
     {.fault = NOTHING, .name = "nothing done"},
@@ -204,14 +200,6 @@ static const rt_mutant_t mutants[] = {
     {.fault = O_CHANGED, .name = "one value of O not rounded to nearest"},
     {.fault = R_CHANGED, .name = "one value of R changed in the 6th digit"},
     {.fault = MESSAGE_DROPPED, .name = "message dropped", .variant = LOSSY},
-    {.fault = MESSAGE_DROPPED,
-     .name = "message dropped, exchange after each sweep",
-     .problem = LATE,
-     .variant = LOSSY},
-    {.fault = MESSAGE_DROPPED,
-     .name = "message dropped, colours of each rank",
-     .problem = LOCAL,
-     .variant = LOSSY},
     {.fault = MESSAGE_DROPPED, .name = "ghosts a sweep old", .variant = STALE},
     {.fault = MESSAGE_DROPPED, .name = "no exchange", .variant = NEVER},
 };
@@ -439,7 +427,7 @@ static int colour_at(int c, int colours)
 /* Does what mcpi_sweeps does, with faults. */
 static void own_sweeps(mcpi_solver_t *s, int64_t sweeps)
 {
-    const bool stale = !s->each_colour || (fault == MESSAGE_DROPPED && variant == STALE);
+    const bool stale = fault == MESSAGE_DROPPED && variant == STALE;
     for (sweep = 0; sweep < sweeps; sweep++) {
         mcpi_get_dq(s, before);
         if (in_solve(FP16_ONCE) && sweep == sweeps - 1)

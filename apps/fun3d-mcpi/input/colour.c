@@ -35,7 +35,6 @@ enum { PRIORITY_STREAM = 1, MOVE_STREAM = 2 };
 typedef struct {
     const mcpi_graph_t *graph;
     const mcpi_piece_t *piece;
-    bool local;       /* ghosts have no colour, and each rank has its own sizes */
     uint16_t *colour; /* [vertices] */
     int colours;
     int64_t size[MCPI_MAX_COLOURS], all; /* vertices of each colour, and of all */
@@ -43,16 +42,9 @@ typedef struct {
 
 /* --- ranks --- */
 
-static void sum(const state_t *s, int64_t *x, int n)
-{
-    if (!s->local)
-        rt_comm_sum_i64(x, n);
-}
-
 static void update(const state_t *s)
 {
-    if (!s->local)
-        mcpi_piece_update(s->piece, RT_F16, 1, s->colour); /* 16 bits each: copied as they are */
+    mcpi_piece_update(s->piece, RT_F16, 1, s->colour); /* 16 bits each: copied as they are */
 }
 
 /* Sets the sizes, and the number of colours of all ranks. */
@@ -63,7 +55,7 @@ static void count_colours(state_t *s)
     for (int64_t v = 0; v < s->piece->vertices; v++)
         if (s->piece->own[v])
             s->size[s->colour[v]]++;
-    sum(s, s->size, MCPI_MAX_COLOURS);
+    rt_comm_sum_i64(s->size, MCPI_MAX_COLOURS);
     for (int c = 0; c < MCPI_MAX_COLOURS; c++)
         most = s->size[c] > 0 ? c + 1 : most;
     rt_comm_max(&most, 1);
@@ -104,7 +96,7 @@ static bool is_ready(const state_t *s, const uint64_t *key, int64_t v)
 {
     for (int64_t k = s->graph->start[v]; k < s->graph->start[v + 1]; k++) {
         const int32_t w = s->graph->neighbour[k];
-        if (s->colour[w] == NONE && !(s->local && !s->piece->own[w]) && comes_before(key, w, v))
+        if (s->colour[w] == NONE && comes_before(key, w, v))
             return false;
     }
     return true;
@@ -158,10 +150,8 @@ static void colour_first(state_t *s, const uint8_t *odd)
         if (rt_comm_agree(why, sizeof why) >= 0)
             rt_refuse(RT_USAGE, "%s", why);
         left = n = waiting;
-        sum(s, &left, 1);
+        rt_comm_sum_i64(&left, 1);
         update(s);
-        if (s->local)
-            break;
     }
     RT_FREE(key, RT_HOST);
     RT_FREE(list, RT_HOST);
@@ -264,7 +254,7 @@ static int64_t shed(state_t *s, int from, const int *order, int round, uint16_t 
     for (int64_t v = 0; v < s->piece->vertices; v++)
         if (wanted[v] != NONE)
             wish[wanted[v]][bin_of(s, v, round)]++;
-    sum(s, wish[0], s->colours * BINS);
+    rt_comm_sum_i64(wish[0], s->colours * BINS);
     const int64_t moved = grant(s, from, wish, order, cut);
     for (int64_t v = 0; v < s->piece->vertices; v++)
         if (wanted[v] != NONE && bin_of(s, v, round) < (uint64_t)cut[wanted[v]])
@@ -299,21 +289,18 @@ static void balance(state_t *s)
 /* --- all of it --- */
 
 int mcpi_colour(const mcpi_graph_t *graph, const mcpi_piece_t *piece, const uint8_t *odd,
-                bool local, uint16_t *colour)
+                uint16_t *colour)
 {
     enum { PASSES = 6 };
-    state_t s = {
-        .graph = graph, .piece = piece, .local = local, .colour = colour, .all = piece->owned};
+    state_t s = {.graph = graph, .piece = piece, .colour = colour, .all = piece->owned};
     int32_t *list = RT_NEW(int32_t, (size_t)piece->owned, RT_HOST);
-    sum(&s, &s.all, 1);
+    rt_comm_sum_i64(&s.all, 1);
     colour_first(&s, odd);
     count_colours(&s);
     for (int pass = 0; pass < PASSES && s.colours > 2; pass++)
         iterate(&s, list);
     RT_FREE(list, RT_HOST);
     balance(&s);
-    if (local)
-        mcpi_piece_update(piece, RT_F16, 1, colour);
     return s.colours;
 }
 

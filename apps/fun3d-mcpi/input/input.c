@@ -211,22 +211,19 @@ static bool read_file(const mcpi_config_t *config, file_t *file, char *why, size
     return false;
 }
 
-/* A matrix is divided along its reverse Cuthill-McKee order. */
+/* A matrix is divided in ranges of its rows. */
 static void cut_matrix(mcpi_source_t *source)
 {
     const mcpi_graph_t *graph = source->graph;
     int64_t *share, n = share_out(graph->rows, &share), owned;
     if (rt_comm_size() > 1) {
-        uint32_t *list = RT_NEW(uint32_t, (size_t)graph->rows, RT_HOST);
-        uint64_t *key = RT_NEW(uint64_t, (size_t)graph->rows, RT_HOST);
+        uint64_t *key = RT_NEW(uint64_t, (size_t)n, RT_HOST);
         int32_t *blocks = RT_NEW(int32_t, (size_t)n, RT_HOST);
-        mcpi_list_by_rcm(graph, list);
-        for (int64_t i = 0; i < graph->rows; i++)
-            key[list[i]] = (uint64_t)i;
-        for (int64_t i = 0; i < n; i++)
+        for (int64_t i = 0; i < n; i++) {
+            key[i] = (uint64_t)share[i];
             blocks[i] = (int32_t)(graph->start[share[i] + 1] - graph->start[share[i]]);
-        int64_t *own = mcpi_partition(key + (n > 0 ? share[0] : 0), share, blocks, n, &owned);
-        RT_FREE(list, RT_HOST);
+        }
+        int64_t *own = mcpi_partition(key, share, blocks, n, &owned);
         RT_FREE(key, RT_HOST);
         RT_FREE(blocks, RT_HOST);
         mcpi_mtx_cut(source, own, owned);
@@ -272,7 +269,6 @@ static void make_part(mcpi_input_t *input, const rt_run_t *run)
     const mcpi_config_t *config = run->config;
     const mcpi_source_t *source = input->source;
     const mcpi_piece_t *piece = source->piece;
-    const bool local = config->colouring == MCPI_COLOUR_LOCAL && rt_comm_size() > 1;
     uint16_t *colour = RT_NEW(uint16_t, (size_t)piece->vertices, RT_HOST);
     double blocks = (double)source->graph->start[piece->vertices];
     rt_comm_max(&blocks, 1);
@@ -281,11 +277,10 @@ static void make_part(mcpi_input_t *input, const rt_run_t *run)
                   "--mesh %s: a rank has %.0f off-diagonal blocks, more than it can number",
                   config->mesh, blocks);
     const int colours =
-        mcpi_colour(source->graph, piece, config->from_file ? NULL : source->odd, local, colour);
+        mcpi_colour(source->graph, piece, config->from_file ? NULL : source->odd, colour);
     input->imbalance = mcpi_colour_imbalance(piece, colour, colours);
-    mcpi_order_t *order =
-        mcpi_order_new(source->graph, piece, colour, colours, (mcpi_row_order_t)config->order,
-                       source->x, (uint64_t)run->opt.seed);
+    mcpi_order_t *order = mcpi_order_new(piece, colour, colours, (mcpi_row_order_t)config->order,
+                                         source->x, (uint64_t)run->opt.seed);
     input->part = mcpi_part_new(source->graph, piece, order);
     mcpi_order_destroy(order);
     RT_FREE(colour, RT_HOST);

@@ -25,26 +25,14 @@ enum { MCPI_FIXED_NB = 7 }; /* the largest block that CUDA rungs are compiled fo
 typedef enum { MCPI_FP64, MCPI_FP32, MCPI_FP16, MCPI_BF16, MCPI_TYPES } mcpi_type_t;
 typedef enum {
     MCPI_NATURAL, /* by vertex number */
-    MCPI_RCM,     /* reverse Cuthill-McKee of a rank's graph, applied inside each colour */
     MCPI_HILBERT, /* along a Hilbert curve through the coordinates */
-    MCPI_RANDOM,
-    MCPI_ORDERS
+    MCPI_RANDOM
 } mcpi_row_order_t;
-typedef enum {
-    MCPI_COLOUR_GLOBAL, /* one colouring of the whole graph: the result does not depend on ranks */
-    MCPI_COLOUR_LOCAL   /* each rank colours its own rows; neighbours on different ranks may share a
-                           colour, and then use each other's values of the exchange before */
-} mcpi_colouring_t;
 /* The dQ* behind R = A dQ*. */
 typedef enum {
     MCPI_SOLUTION_RANDOM,  /* in (-1, 1), a function of the vertex */
     MCPI_SOLUTION_CONSTANT /* 1: smooth, and so slow for sweeps to find */
 } mcpi_solution_t;
-typedef enum {
-    MCPI_EXCHANGE_COLOUR, /* ghosts are updated after every colour */
-    MCPI_EXCHANGE_SWEEP   /* after every sweep: fewer messages, slower convergence */
-} mcpi_exchange_t;
-
 typedef enum { MCPI_EULER, MCPI_LAMINAR } mcpi_fluid_t;
 
 typedef struct {
@@ -59,7 +47,7 @@ typedef struct {
     const char *symmetry; /* boundary tags that are planes of symmetry; "auto" before configure */
     int64_t nb;           /* block size, 4 .. 15 */
     int offdiagonal, dq, accumulate; /* mcpi_type_t; dq and accumulate: FP32 or FP64 */
-    int order, colouring, exchange, solution;
+    int order, solution;
     int64_t sweeps;
     double cfl, mach, reynolds;
     /* ladder flow */
@@ -170,12 +158,10 @@ int64_t mcpi_graph_expected(const rt_mesh_t *mesh);
 /* Colours the graph of all ranks' pieces: greedy, then iterated greedy (6 passes), then balanced.
  * Deterministic, the same on any number of threads and ranks. Fills colour[piece->vertices] and
  * returns the number of colours. Greedy takes the vertices with odd[vertices] = 0 first, at random;
- * odd NULL: it takes all by number. local:
- * MCPI_COLOUR_LOCAL, without the edges between ranks; the number of colours is that of the rank
- * that needs most. Refuses (RT_USAGE) a graph for which greedy needs more than MCPI_MAX_COLOURS.
- * Collective. */
+ * odd NULL: it takes all by number. Refuses (RT_USAGE) a graph for which greedy needs more than
+ * MCPI_MAX_COLOURS. Collective. */
 int mcpi_colour(const mcpi_graph_t *graph, const mcpi_piece_t *piece, const uint8_t *odd,
-                bool local, uint16_t *colour);
+                uint16_t *colour);
 /* Returns the size of the largest colour over the mean; 1: balanced. Collective. */
 double mcpi_colour_imbalance(const mcpi_piece_t *piece, const uint16_t *colour, int colours);
 
@@ -192,15 +178,11 @@ typedef struct {
 
 /* x: [vertices][3] for MCPI_HILBERT; NULL if there are no coordinates, and then the caller has
  * refused MCPI_HILBERT. Collective. */
-mcpi_order_t *mcpi_order_new(const mcpi_graph_t *graph, const mcpi_piece_t *piece,
-                             const uint16_t *colour, int colours, mcpi_row_order_t order,
-                             const double *x, uint64_t seed);
+mcpi_order_t *mcpi_order_new(const mcpi_piece_t *piece, const uint16_t *colour, int colours,
+                             mcpi_row_order_t order, const double *x, uint64_t seed);
 void mcpi_order_destroy(mcpi_order_t *order);
 /* Fills key[vertices] with their places on a Hilbert curve through x. Collective. */
 void mcpi_hilbert_keys(const mcpi_piece_t *piece, const double *x, uint64_t *key);
-/* Fills list[rows] in the order of a reverse Cuthill-McKee search (breadth first, each component
- * from one of its ends, reversed). */
-void mcpi_list_by_rcm(const mcpi_graph_t *graph, uint32_t *list);
 
 /* --- part.c: the rows of one rank --- */
 

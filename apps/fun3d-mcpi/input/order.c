@@ -4,7 +4,7 @@
  *
  * Inside a colour, row numbers are those of rank 0, then of rank 1, and so on, and each rank orders
  * its own. As parts are ranges of the Hilbert curve, the order along it is the same on any number
- * of ranks. The others are not, which changes no bit of dQ: see mcpi_part_t.
+ * of ranks. Another order is not, which changes no bit of dQ: see mcpi_part_t.
  */
 #include "config.h"
 #include "base/hilbert.h"
@@ -41,129 +41,13 @@ void mcpi_hilbert_keys(const mcpi_piece_t *piece, const double *x, uint64_t *key
     }
 }
 
-/* --- reverse Cuthill-McKee --- */
-
-typedef struct {
-    const mcpi_graph_t *graph;
-    uint32_t *queue; /* [rows] in the order of the search */
-    uint8_t *seen;   /* [rows] */
-} search_t;
-
-static int64_t degree(const mcpi_graph_t *graph, int64_t i)
-{
-    return graph->start[i + 1] - graph->start[i];
-}
-
-/* Appends the neighbours of i that were not seen to the queue, and returns its new end. A ghost, from
- * which no search returns, is listed by itself. */
-static int64_t visit(search_t *s, uint32_t i, int64_t tail)
-{
-    for (int64_t k = s->graph->start[i]; k < s->graph->start[i + 1]; k++) {
-        int32_t other = s->graph->neighbour[k];
-        if (!s->seen[other] && degree(s->graph, other) > 0) {
-            s->seen[other] = 1;
-            s->queue[tail++] = (uint32_t)other;
-        }
-    }
-    return tail;
-}
-
-/* Returns a row of least degree among the rows farthest from `start`. Changes only the queue from
- * `head` on. */
-static uint32_t farthest(search_t *s, uint32_t start, int64_t head, int64_t *depth)
-{
-    int64_t level = head, tail = head + 1, at = head;
-    s->queue[head] = start;
-    s->seen[start] = 1;
-    *depth = 0;
-    while (at < tail) {
-        int64_t end = tail;
-        level = at;
-        for (; at < end; at++)
-            tail = visit(s, s->queue[at], tail);
-        *depth += tail > end;
-    }
-    uint32_t best = s->queue[level];
-    for (int64_t i = level; i < tail; i++)
-        if (degree(s->graph, s->queue[i]) < degree(s->graph, best))
-            best = s->queue[i];
-    for (int64_t i = head; i < tail; i++)
-        s->seen[s->queue[i]] = 0;
-    return best;
-}
-
-/* Sorts queue[0 .. n-1] by degree, stable. */
-static void sort_by_degree(const mcpi_graph_t *graph, uint32_t *queue, int64_t n)
-{
-    if (n > 64) { /* a hub may have a million neighbours */
-        uint64_t *key = RT_NEW(uint64_t, (size_t)n, RT_HOST);
-        for (int64_t i = 0; i < n; i++)
-            key[i] = (uint64_t)degree(graph, queue[i]);
-        rt_sort(key, queue, n);
-        RT_FREE(key, RT_HOST);
-        return;
-    }
-    for (int64_t i = 1; i < n; i++) {
-        uint32_t row = queue[i];
-        int64_t j = i;
-        for (; j > 0 && degree(graph, queue[j - 1]) > degree(graph, row); j--)
-            queue[j] = queue[j - 1];
-        queue[j] = row;
-    }
-}
-
-/* Returns a row at an end of i's component: goes to the far end as long as that leads farther. */
-static uint32_t find_end(search_t *s, uint32_t i, int64_t head)
-{
-    int64_t before, depth;
-    uint32_t start = i, far = farthest(s, i, head, &before);
-    for (int attempt = 0; attempt < 5; attempt++) {
-        uint32_t next = farthest(s, far, head, &depth);
-        start = far;
-        if (depth <= before)
-            break;
-        before = depth;
-        far = next;
-    }
-    return start;
-}
-
-void mcpi_list_by_rcm(const mcpi_graph_t *graph, uint32_t *list)
-{
-    search_t s = {graph, list, RT_NEW(uint8_t, (size_t)graph->rows, RT_HOST)};
-    int64_t tail = 0, at = 0;
-    memset(s.seen, 0, (size_t)graph->rows);
-    for (int64_t i = 0; i < graph->rows; i++) {
-        if (s.seen[i])
-            continue;
-        uint32_t start = find_end(&s, (uint32_t)i, tail);
-        s.seen[start] = 1;
-        list[tail++] = start;
-        for (; at < tail; at++) {
-            int64_t end = visit(&s, list[at], tail);
-            sort_by_degree(graph, list + tail, end - tail);
-            tail = end;
-        }
-    }
-    for (int64_t i = 0; i < graph->rows / 2; i++) {
-        uint32_t swap = list[i];
-        list[i] = list[graph->rows - 1 - i];
-        list[graph->rows - 1 - i] = swap;
-    }
-    RT_FREE(s.seen, RT_HOST);
-}
-
 /* --- row numbers --- */
 
 /* Lists the piece's vertices in the order, ghosts included. */
-static void list_vertices(const mcpi_graph_t *graph, const mcpi_piece_t *piece,
-                          mcpi_row_order_t order, const double *x, uint64_t seed, uint32_t *list)
+static void list_vertices(const mcpi_piece_t *piece, mcpi_row_order_t order, const double *x,
+                          uint64_t seed, uint32_t *list)
 {
     const int64_t n = piece->vertices;
-    if (order == MCPI_RCM) {
-        mcpi_list_by_rcm(graph, list);
-        return;
-    }
     uint64_t *key = RT_NEW(uint64_t, (size_t)n, RT_HOST);
     for (int64_t v = 0; v < n; v++) {
         list[v] = (uint32_t)v;
@@ -199,9 +83,8 @@ static void find_starts(const mcpi_piece_t *piece, const uint16_t *colour, int c
     RT_FREE(size, RT_HOST);
 }
 
-mcpi_order_t *mcpi_order_new(const mcpi_graph_t *graph, const mcpi_piece_t *piece,
-                             const uint16_t *colour, int colours, mcpi_row_order_t order,
-                             const double *x, uint64_t seed)
+mcpi_order_t *mcpi_order_new(const mcpi_piece_t *piece, const uint16_t *colour, int colours,
+                             mcpi_row_order_t order, const double *x, uint64_t seed)
 {
     const int64_t n = piece->vertices;
     int64_t next[MCPI_MAX_COLOURS];
@@ -212,7 +95,7 @@ mcpi_order_t *mcpi_order_new(const mcpi_graph_t *graph, const mcpi_piece_t *piec
                         .colour = colour,
                         .start = RT_NEW(int64_t, (size_t)colours + 1, RT_HOST),
                         .row = RT_NEW(int64_t, (size_t)n, RT_HOST)};
-    list_vertices(graph, piece, order, x, seed, list);
+    list_vertices(piece, order, x, seed, list);
     find_starts(piece, colour, colours, o->start, next);
     for (int64_t i = 0; i < n; i++)
         if (piece->own[list[i]])

@@ -283,7 +283,6 @@ static void reference_sweeps(const bench_t *b, const blocks_t *made, double u, d
                                   .R = (double *)b->host.right};
     const rt_field_t field = {
         .data = dq, .type = RT_F64, .components = NB, .entry_stride = NB, .component_stride = 1};
-    const bool each = b->m->sweeper->each_colour;
     memset(dq, 0, (size_t)(NB * b->all) * sizeof *dq);
     for (int sweep = 0; sweep < SHORT_SWEEPS; sweep++)
         for (int c = 0; c < part->colours; c++) {
@@ -291,9 +290,8 @@ static void reference_sweeps(const bench_t *b, const blocks_t *made, double u, d
             mcpi_reference_rows(&system, system.R, first, last, dq, NULL);
             for (int64_t v = NB * first; u > 0 && v < NB * last; v++)
                 dq[v] *= 1 + 8 * u * rt_random((uint64_t)v, b->seed + DISTURBANCE_SEED);
-            for (int k = 0; p->halo && k < part->colours; k++)
-                if (each ? k == c : c == part->colours - 1)
-                    rt_halo_do(p->halo[k], RT_HALO_COPY, &field);
+            if (p->halo)
+                rt_halo_do(p->halo[c], RT_HALO_COPY, &field);
         }
 }
 

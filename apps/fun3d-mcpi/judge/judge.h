@@ -42,8 +42,6 @@ static inline double mcpi_larger_unit(const mcpi_bench_t *t)
     return t->u_sum > t->u_dq ? t->u_sum : t->u_dq;
 }
 
-/* Returns whether ghosts are updated after every colour, as was asked; else after every sweep. */
-bool mcpi_is_current(const mcpi_bench_t *t);
 /* Updates the ghosts of a colour of a host array; -1: of all colours. */
 void mcpi_update_ghosts(const mcpi_bench_t *t, int colour, double *x);
 /* Computes one colour by the reference into dq, and e, if it is not NULL, for unit roundoff u. */

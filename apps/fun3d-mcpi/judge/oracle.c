@@ -33,12 +33,6 @@ enum { RANDOM_SIGN = 1, ONE_SIGN = 2 }; /* disturbances of the reference */
 enum { CHUNK = 64 };                    /* rows that a thread takes at a time */
 enum { DISTURBANCE_SEED = 7 };
 
-bool mcpi_is_current(const mcpi_bench_t *t)
-{
-    return t->p->config->exchange == MCPI_EXCHANGE_COLOUR &&
-           t->p->config->colouring == MCPI_COLOUR_GLOBAL;
-}
-
 void mcpi_update_ghosts(const mcpi_bench_t *t, int colour, double *x)
 {
     const rt_field_t field = {.data = x,
@@ -108,11 +102,8 @@ void mcpi_oracle_sweeps(const mcpi_bench_t *t, const double *R, int64_t sweeps, 
                 const int64_t row = disturbed == RANDOM_SIGN ? t->part->global[v / nb] : 0;
                 dq[v] += t->e[v] * rt_random((uint64_t)(row * nb + v % nb), DISTURBANCE_SEED);
             }
-            if (mcpi_is_current(t))
-                mcpi_update_ghosts(t, c, dq);
+            mcpi_update_ghosts(t, c, dq);
         }
-        if (!mcpi_is_current(t))
-            mcpi_update_ghosts(t, -1, dq);
     }
 }
 
