@@ -11,8 +11,6 @@ static const char *const precisions[] = {"fp64", "fp32", NULL};
 static const char *const orders[] = {"natural", "hilbert", "random", NULL};
 static const char *const solutions[] = {"random", "constant", NULL};
 static const char *const fluids[] = {"euler", "laminar", NULL};
-static const char *const schemes[] = {"first", "second", NULL};
-static const char *const limiters[] = {"none", "van-albada", NULL};
 
 #define CONFIG mcpi_config_t
 static const rt_opt_t options[] = {
@@ -62,17 +60,11 @@ static const rt_opt_t options[] = {
             "for the ladder flow: angle of attack in degrees"),
     RT_REAL(CONFIG, flow_reynolds, "flow-reynolds", "X", "500", 1e-2, 1e9,
             "for the ladder flow, laminar: Reynolds number by the length of the walls"),
-    RT_CHOICE(CONFIG, scheme, "scheme", "NAME", "second", schemes,
-              "for the ladder flow: order of the residual; A is always of first order"),
-    RT_CHOICE(CONFIG, limiter, "limiter", "NAME", "none", limiters,
-              "for the ladder flow: what limits the slopes; a flow with shocks needs one"),
     RT_REAL(
         CONFIG, courant, "courant", "X", "2", 1e-3, 1e9,
         "for the ladder flow: Courant number of the first step; it grows as the residual falls"),
     RT_REAL(CONFIG, courant_most, "courant-most", "X", "1e4", 1e-3, 1e12,
             "for the ladder flow: largest Courant number"),
-    RT_INT(CONFIG, freeze, "freeze", "N", "1", 1, 1e6,
-           "for the ladder flow: form A in every Nth step"),
     RT_INT(
         CONFIG, sweeps_most, "sweeps-most", "N", "60", 1, 1e6,
         "for the ladder flow with --tolerance: most sweeps per step; a step does --sweeps, and as "
@@ -170,9 +162,7 @@ static void describe(const rt_run_t *run, FILE *out)
                 config.flow_mach, config.angle);
         if (config.fluid == MCPI_LAMINAR)
             fprintf(out, ", Reynolds %g", config.flow_reynolds);
-        fprintf(out, ", %s order, limiter %s; Courant number %g to %g, A formed every %lld steps\n",
-                schemes[config.scheme], limiters[config.limiter], config.courant,
-                config.courant_most, (long long)config.freeze);
+        fprintf(out, "; Courant number %g to %g\n", config.courant, config.courant_most);
     }
 }
 

@@ -67,7 +67,7 @@ static double manufactured(int n, bool second)
     rt_mesh_t *mesh = cube(n, false);
     flow_t t = flow_new(mesh, "none", "none", 0);
     double *source = array(NB * t.f.rows), *outside = array(NB * t.f.rows), sum = 0, volume = 0;
-    t.f.gas.second = second;
+    t.first_order = !second;
     for (int64_t i = 0; i < t.f.rows; i++) {
         exact(t.f.x + 3 * i, outside + NB * i);
         divergence(t.f.x + 3 * i, source + NB * i);

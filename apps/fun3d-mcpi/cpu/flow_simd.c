@@ -28,7 +28,7 @@ typedef struct {
     double w[MCPI_Q][LANES], x[3][LANES], g[SLOPES][LANES], n[3][LANES];
 } batch_t;
 
-INLINE void take_face(const mcpi_field_t *f, const mcpi_gas_t *gas, int32_t k, int l, batch_t *b)
+INLINE void take_face(const mcpi_field_t *f, int32_t k, int l, batch_t *b)
 {
     const mcpi_spot_t there = mcpi_spot(f, f->column[k]);
     for (int v = 0; v < MCPI_Q; v++)
@@ -37,14 +37,13 @@ INLINE void take_face(const mcpi_field_t *f, const mcpi_gas_t *gas, int32_t k, i
         b->x[d][l] = there.x[d];
         b->n[d][l] = f->n[3 * (int64_t)k + d];
     }
-    for (int v = 0; gas->second && v < SLOPES; v++)
+    for (int v = 0; v < SLOPES; v++)
         b->g[v][l] = there.g[v];
 }
 
 /* Adds what flows out through the first `faces` faces of a batch to F; returns their part of the
  * rate. All lanes are computed: the compiler needs a constant to make vectors. */
-INLINE double add_batch(const mcpi_gas_t *gas, const mcpi_spot_t *here, const batch_t *b, int faces,
-                        double *F)
+INLINE double add_batch(const mcpi_spot_t *here, const batch_t *b, int faces, double *F)
 {
     double out[MCPI_Q][LANES], of_rate[LANES], rate = 0;
     for (int l = 0; l < LANES; l++) {
@@ -56,9 +55,9 @@ INLINE double add_batch(const mcpi_gas_t *gas, const mcpi_spot_t *here, const ba
             x[d] = b->x[d][l];
             n[d] = b->n[d][l];
         }
-        for (int v = 0; gas->second && v < SLOPES; v++)
+        for (int v = 0; v < SLOPES; v++)
             g[v] = b->g[v][l];
-        of_rate[l] = mcpi_face_flux(gas, here, &there, n, flux);
+        of_rate[l] = mcpi_face_flux(here, &there, n, flux);
         for (int v = 0; v < MCPI_Q; v++)
             out[v][l] = flux[v];
     }
@@ -70,7 +69,7 @@ INLINE double add_batch(const mcpi_gas_t *gas, const mcpi_spot_t *here, const ba
     return rate;
 }
 
-INLINE void node_residual(const mcpi_field_t *f, const mcpi_gas_t *gas, int64_t i)
+INLINE void node_residual(const mcpi_field_t *f, int64_t i)
 {
     const mcpi_spot_t at = mcpi_spot(f, i);
     double F[MCPI_Q] = {0}, w[MCPI_Q], x[3], g[SLOPES], rate = 0;
@@ -81,13 +80,13 @@ INLINE void node_residual(const mcpi_field_t *f, const mcpi_gas_t *gas, int64_t 
         w[v] = at.w[v];
     for (int d = 0; d < 3; d++)
         x[d] = at.x[d];
-    for (int v = 0; gas->second && v < SLOPES; v++)
+    for (int v = 0; v < SLOPES; v++)
         g[v] = at.g[v];
     for (int32_t k = f->start[i]; k < f->start[i + 1]; k++) {
         if (mcpi_has_area(f->n + 3 * (int64_t)k))
-            take_face(f, gas, k, faces++, &batch);
+            take_face(f, k, faces++, &batch);
         if (faces == LANES || (faces > 0 && k + 1 == f->start[i + 1])) {
-            rate += add_batch(gas, &here, &batch, faces, F);
+            rate += add_batch(&here, &batch, faces, F);
             faces = 0;
         }
     }
@@ -98,32 +97,11 @@ INLINE void node_residual(const mcpi_field_t *f, const mcpi_gas_t *gas, int64_t 
     mcpi_put_residual(f, i, rate, F);
 }
 
-/* second, limited: what gas says, as constants. */
-#define DEFINE(NAME, SECOND, LIMITED)                                                      \
-    static void NAME(const mcpi_field_t *f)                                                \
-    {                                                                                      \
-        _Pragma("omp parallel for schedule(static)") for (int64_t i = 0; i < f->rows; i++) \
-        {                                                                                  \
-            mcpi_gas_t gas = f->gas;                                                       \
-            gas.second = SECOND;                                                           \
-            for (int v = 0; v < MCPI_Q && !LIMITED; v++)                                   \
-                gas.eps2[v] = -1;                                                          \
-            node_residual(f, &gas, i);                                                     \
-        }                                                                                  \
-    }
-DEFINE(residual_first, false, false)
-DEFINE(residual_second, true, false)
-DEFINE(residual_limited, true, true)
-#undef DEFINE
-
 static void residual(const mcpi_field_t *f)
 {
-    if (!f->gas.second)
-        residual_first(f);
-    else if (f->gas.eps2[0] < 0)
-        residual_second(f);
-    else
-        residual_limited(f);
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < f->rows; i++)
+        node_residual(f, i);
 }
 
 /* Sums the rows of a chunk, then the chunks in order: in parts, so that threads share the work. */

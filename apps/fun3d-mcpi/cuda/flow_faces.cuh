@@ -122,8 +122,7 @@ __global__ void __launch_bounds__(THREADS, 4) residual_kernel(const mcpi_field_t
     const int64_t place = first + node;
     const bool mine = place < end;
     mcpi_tile_face_t face = {}, next = {};
-    fetch<32, MCPI_LONG_SPOT>(f, f.gas.second ? MCPI_LONG_SPOT : NB + 3,
-                              reinterpret_cast<uint32_t *>(values), copy);
+    fetch<32, MCPI_LONG_SPOT>(f, MCPI_LONG_SPOT, reinterpret_cast<uint32_t *>(values), copy);
     if (static_cast<int>(threadIdx.x) < faces)
         next = mcpi_tile_face(&t, from + threadIdx.x);
     wait_for_copy();
@@ -131,7 +130,7 @@ __global__ void __launch_bounds__(THREADS, 4) residual_kernel(const mcpi_field_t
         face = next;
         if (k + THREADS < faces)
             next = mcpi_tile_face(&t, from + k + THREADS);
-        mcpi_tile_flux(&f, copy, &face, k, values);
+        mcpi_tile_flux(copy, &face, k, values);
     }
     __syncthreads();
     if (mine)

@@ -129,8 +129,7 @@ static void make_field(mcpi_march_t *m)
     f->outside = m->outside = RT_NEW(double, MCPI_Q *rows, m->space);
     if (m->space != RT_HOST)
         take_turn(m);
-    if (p->config->scheme == 1)
-        f->gradient = RT_NEW(double, 3 * MCPI_Q * all, m->space);
+    f->gradient = RT_NEW(double, 3 * MCPI_Q * all, m->space);
 }
 
 void *mcpi_march_new(void *problem, const rt_rung_t *rung)

@@ -156,19 +156,11 @@ void mcpi_reference_solve3(double M[3][3], const double *b, double *x)
 static void at_middle(const mcpi_field_t *f, int64_t from, int64_t to, double *w)
 {
     double d[3];
-    const double *here = f->w + NB * from, *there = f->w + NB * to;
+    const double *here = f->w + NB * from;
     for (int c = 0; c < 3; c++)
         d[c] = f->x[3 * to + c] - f->x[3 * from + c];
-    const double h = sqrt(mcpi_dot(d, d));
-    for (int v = 0; v < NB; v++) {
-        const double slope = mcpi_dot(f->gradient + 3 * (NB * from + v), d);
-        const double a = there[v] - here[v], b = 2 * slope - a, e = f->gas.eps2[v] * h * h * h;
-        double step = slope;
-        if (e >= 0)
-            step =
-                a * b + e > 0 ? ((a * a + e) * b + (b * b + e) * a) / (a * a + b * b + 2 * e) : 0;
-        w[v] = here[v] + 0.5 * step;
-    }
+    for (int v = 0; v < NB; v++)
+        w[v] = here[v] + 0.5 * mcpi_dot(f->gradient + 3 * (NB * from + v), d);
     if (!(w[0] > MCPI_LEAST_SHARE * here[0] && w[4] > MCPI_LEAST_SHARE * here[4]))
         memcpy(w, here, NB * sizeof *w);
 }
@@ -222,12 +214,8 @@ double mcpi_reference_residual(const mcpi_field_t *f, int64_t i, double *R, doub
         const int64_t j = f->column[k];
         const double *n = f->n + 3 * (int64_t)k;
         double left[NB], right[NB];
-        memcpy(left, f->w + NB * i, sizeof left);
-        memcpy(right, f->w + NB * j, sizeof right);
-        if (f->gas.second) {
-            at_middle(f, i, j, left);
-            at_middle(f, j, i, right);
-        }
+        at_middle(f, i, j, left);
+        at_middle(f, j, i, right);
         if (is_face(n))
             rate += add_roe(left, right, n, F, size);
         if (f->gas.mu > 0)

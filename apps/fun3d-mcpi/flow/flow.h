@@ -90,7 +90,7 @@ typedef struct {
     mcpi_gas_t gas;
     double cfl;       /* of the step */
     double *w;        /* [rows + ghosts][5] primitive state */
-    double *gradient; /* [rows + ghosts][5][3] limited; NULL: first order */
+    double *gradient; /* [rows + ghosts][5][3] */
     double *R;        /* [rows][5] what flows into each cell */
     double *rate;     /* [rows] sum of area (|V| + c) / 2 over the faces, and of diffusion */
     /* What the sweeps read. Row i is multiplied by scale[i], a power of two. */

@@ -67,17 +67,9 @@ mcpi_gas_t mcpi_march_gas(const mcpi_config_t *config, const mcpi_geometry_t *g,
     const double scale = exp2(round(drawn(draw, DRAWN_SCALE, MOST_EXPONENT)));
     const double mach = config->flow_mach * (1 + drawn(draw, DRAWN_MACH, GAS_CHANGE));
     const double angle = config->angle * (1 + drawn(draw, DRAWN_ANGLE, GAS_CHANGE)) * pi / 180;
-    mcpi_gas_t gas = {
+    return (mcpi_gas_t){
         .stream = {scale, mach * cos(angle), 0, mach * sin(angle), scale / MCPI_GAMMA},
-        .mu = config->fluid == MCPI_LAMINAR ? scale * mach * g->length / config->flow_reynolds : 0,
-        .second = config->scheme == 1};
-    /* (h / length)^3 of the variables squared, h the edge: no limit where a flow is this smooth */
-    const double K3 = 1 / (g->length * g->length * g->length);
-    for (int v = 0; v < MCPI_Q; v++) {
-        const double unit = v == 0 || v == 4 ? scale : 1;
-        gas.eps2[v] = config->limiter ? K3 * unit * unit : -1;
-    }
-    return gas;
+        .mu = config->fluid == MCPI_LAMINAR ? scale * mach * g->length / config->flow_reynolds : 0};
 }
 
 double mcpi_march_courant(const mcpi_config_t *config, double norm)
@@ -136,12 +128,10 @@ void mcpi_march_ghosts(mcpi_march_t *m)
 
 void mcpi_march_residual(mcpi_march_t *m)
 {
-    if (m->field.gradient) {
-        begin(m, MCPI_SLOPES);
-        m->phases->gradient(&m->field);
-        exchange(m, m->field.gradient, 3 * MCPI_Q);
-        end(m, MCPI_SLOPES);
-    }
+    begin(m, MCPI_SLOPES);
+    m->phases->gradient(&m->field);
+    exchange(m, m->field.gradient, 3 * MCPI_Q);
+    end(m, MCPI_SLOPES);
     begin(m, MCPI_RESIDUAL);
     m->phases->residual(&m->field);
     end(m, MCPI_RESIDUAL);
@@ -298,11 +288,8 @@ static bool step(mcpi_march_t *m)
         control(m);
         rt_copy(m->kept, m->space, m->field.w, m->space, state_bytes(m));
     }
-    if (m->steps % config->freeze == 0 || m->renew) {
-        m->field.cfl = m->share * mcpi_march_courant(config, now->norm);
-        mcpi_march_left(m);
-        m->renew = false;
-    }
+    m->field.cfl = m->share * mcpi_march_courant(config, now->norm);
+    mcpi_march_left(m);
     now->cfl = m->field.cfl;
     now->sweeps = config->sweeps;
     if (m->kept)
@@ -340,7 +327,6 @@ static bool take_back(mcpi_march_t *m)
     rt_copy(m->field.w, m->space, m->kept, m->space, state_bytes(m));
     m->history[m->steps - 1].back = true;
     m->share /= 2;
-    m->renew = true;
     return true;
 }
 
@@ -351,7 +337,6 @@ static void begin_solve(mcpi_march_t *m)
     m->end = MCPI_GOING;
     m->lost = -1;
     m->share = 1;
-    m->renew = false;
     m->least = INFINITY;
 }
 

@@ -72,7 +72,6 @@ typedef struct {
     /* The control of a solve with a tolerance. */
     double *kept; /* [rows + ghosts][5] in `space`: the state before the last step; NULL: none */
     double share; /* of the Courant number that the residual allows, at most 1 */
-    bool renew;   /* form A in the next step */
     double least; /* residual since the share changed */
     void *before; /* [rows + ghosts][5] of dQ's type, in `space`: dQ before its last sweep */
     /* of one step more, each phase by itself; the largest of all ranks */

@@ -58,8 +58,7 @@ typedef struct {
 
 MCPI_FN mcpi_spot_t mcpi_spot(const mcpi_field_t *f, int64_t i)
 {
-    const double *g = f->gradient ? f->gradient + 3 * MCPI_Q * i : f->gradient;
-    const mcpi_spot_t spot = {f->w + MCPI_Q * i, f->x + 3 * i, g};
+    const mcpi_spot_t spot = {f->w + MCPI_Q * i, f->x + 3 * i, f->gradient + 3 * MCPI_Q * i};
     return spot;
 }
 
@@ -111,19 +110,13 @@ MCPI_FN void mcpi_node_gradient(const mcpi_field_t *f, int64_t i)
 
 /* --- residual --- */
 
-/* Computes the state in the middle of an edge as the node at one of its ends sees it. d, jump: along
- * the edge; way = 1 if it begins at the node, else -1. Where density or pressure would all but
- * vanish, it is the node's. */
-MCPI_FN void mcpi_reconstruct(const mcpi_gas_t *gas, const mcpi_spot_t *from, const double *d,
-                              const double *jump, double way, double eps, double *w)
+/* Computes the state in the middle of an edge as the node at one of its ends sees it. d: along the
+ * edge; way = 1 if it begins at the node, else -1. Where density or pressure would all but vanish,
+ * it is the node's. */
+MCPI_FN void mcpi_reconstruct(const mcpi_spot_t *from, const double *d, double way, double *w)
 {
     for (int v = 0; v < MCPI_Q; v++)
-        w[v] = mcpi_inner(from->g + 3 * v, d);
-    if (gas->eps2[0] >= 0) /* with a limiter */
-        for (int v = 0; v < MCPI_Q; v++)
-            w[v] = mcpi_limited(w[v], jump[v], eps * gas->eps2[v]);
-    for (int v = 0; v < MCPI_Q; v++)
-        w[v] = from->w[v] + way / 2 * w[v];
+        w[v] = from->w[v] + way / 2 * mcpi_inner(from->g + 3 * v, d);
     if (!(w[0] > MCPI_LEAST_SHARE * from->w[0] && w[4] > MCPI_LEAST_SHARE * from->w[4]))
         for (int v = 0; v < MCPI_Q; v++)
             w[v] = from->w[v];
@@ -135,22 +128,14 @@ MCPI_FN bool mcpi_has_area(const double *n)
 }
 
 /* Adds what flows out through a face of area n to F; returns its part of the rate. */
-MCPI_FN double mcpi_face_flux(const mcpi_gas_t *gas, const mcpi_spot_t *here,
-                              const mcpi_spot_t *there, const double *n, double *F)
+MCPI_FN double mcpi_face_flux(const mcpi_spot_t *here, const mcpi_spot_t *there, const double *n,
+                              double *F)
 {
-    if (!gas->second)
-        return mcpi_add_roe(here->w, there->w, n, F);
-    double d[3], jump[MCPI_Q], left[MCPI_Q], right[MCPI_Q], eps = 1;
+    double d[3], left[MCPI_Q], right[MCPI_Q];
     for (int c = 0; c < 3; c++)
         d[c] = there->x[c] - here->x[c];
-    for (int v = 0; v < MCPI_Q; v++)
-        jump[v] = there->w[v] - here->w[v];
-    if (gas->eps2[0] >= 0) { /* a root less without a limiter */
-        const double length2 = mcpi_inner(d, d);
-        eps = length2 * sqrt(length2);
-    }
-    mcpi_reconstruct(gas, here, d, jump, 1, eps, left);
-    mcpi_reconstruct(gas, there, d, jump, -1, eps, right);
+    mcpi_reconstruct(here, d, 1, left);
+    mcpi_reconstruct(there, d, -1, right);
     return mcpi_add_roe(left, right, n, F);
 }
 
@@ -171,7 +156,7 @@ MCPI_FN double mcpi_entry_flux(const mcpi_field_t *f, int64_t i, int32_t k, doub
     const double *n = f->n + 3 * (int64_t)k;
     double rate = 0;
     if (mcpi_has_area(n)) /* not so between opposite corners of a quadrilateral */
-        rate = mcpi_face_flux(&f->gas, &here, &there, n, F);
+        rate = mcpi_face_flux(&here, &there, n, F);
     if (f->gas.mu > 0)
         mcpi_edge_friction(&f->gas, &here, &there, f->viscous[k], F);
     return rate;

@@ -16,9 +16,9 @@
  *     |A| x = |V| x + (f r + h s) a + (f s + h c^2 r) b
  *     f = (|V+c| - |V-c|) / 2c,   h = ((|V+c| + |V-c|) / 2 - |V|) / c^2
  *
- * Flux: Roe, J. Comput. Phys. 43 (1981). Entropy fix: Harten, J. Comput. Phys. 49 (1983). Limiter:
- * van Albada, van Leer & Roberts, Astron. Astrophys. 108 (1982). Roe's mean, boundaries and implicit operator as in
- * Blazek, Computational Fluid Dynamics (2001), chapters 4, 6 and 8.
+ * Flux: Roe, J. Comput. Phys. 43 (1981). Entropy fix: Harten, J. Comput. Phys. 49 (1983).
+ * Roe's mean, boundaries and implicit operator as in Blazek, Computational Fluid Dynamics (2001),
+ * chapters 4, 6 and 8.
  */
 #ifndef MCPI_PHYSICS_H
 #define MCPI_PHYSICS_H
@@ -46,9 +46,6 @@ enum { MCPI_Q = 5 }; /* values of a state */
 typedef struct {
     double stream[MCPI_Q]; /* primitive */
     double mu;             /* 0: no viscosity, and walls slip */
-    double eps2[MCPI_Q]; /* of the limiter, per length^3, in units of the variables squared; -1: no
-                            limiter */
-    bool second;         /* order of the flux in the residual */
 } mcpi_gas_t;
 
 MCPI_FN double mcpi_inner(const double *a, const double *b)
@@ -244,15 +241,6 @@ MCPI_FN void mcpi_add_conduction_column(const double *w, double scale, int c, do
 }
 
 /* --- a node --- */
-
-/* Returns twice the step from a node to the middle of an edge. slope: what its gradient makes of the
- * whole edge; jump: the difference along it. It is van Albada's mean of the jump and of that on the
- * other side of the node, 2 slope - jump: the slope in smooth flow, 0 at an extremum. */
-MCPI_FN double mcpi_limited(double slope, double jump, double eps2)
-{
-    const double back = 2 * slope - jump, product = jump * back + eps2;
-    return product > 0 ? product * 2 * slope / (jump * jump + back * back + 2 * eps2) : 0;
-}
 
 /* Moves w by share * x, x conservative. Returns false, and changes nothing, if density or pressure
  * would fall below `least` of what it was. */

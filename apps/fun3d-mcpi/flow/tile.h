@@ -65,13 +65,12 @@ enum { MCPI_FACE_VALUES = MCPI_Q + 1 };
 static const int mcpi_faces_apart = MCPI_TILE_FACES + 3;
 
 /* Computes what flows through face k of a tile, and its rate. */
-MCPI_FN void mcpi_tile_flux(const mcpi_field_t *f, const double *copy, const mcpi_tile_face_t *face,
-                            int k, double *values)
+MCPI_FN void mcpi_tile_flux(const double *copy, const mcpi_tile_face_t *face, int k, double *values)
 {
     const mcpi_spot_t here = mcpi_tile_spot(copy, MCPI_LONG_SPOT, (int)(face->ends & 0xffff));
     const mcpi_spot_t there = mcpi_tile_spot(copy, MCPI_LONG_SPOT, (int)(face->ends >> 16));
     double F[MCPI_Q] = {0, 0, 0, 0, 0};
-    values[MCPI_Q * mcpi_faces_apart + k] = mcpi_face_flux(&f->gas, &here, &there, face->n, F);
+    values[MCPI_Q * mcpi_faces_apart + k] = mcpi_face_flux(&here, &there, face->n, F);
     for (int v = 0; v < MCPI_Q; v++)
         values[v * mcpi_faces_apart + k] = F[v];
 }

@@ -2,7 +2,7 @@
  * work.c - what a nonlinear step must do, counted before anything is measured; and memory.
  *
  * With N rows, B off-diagonal blocks, E of which belong to faces with an area, O in values of o
- * bytes and dQ in values of q bytes, a step of second order, in gathering order, reads and writes at
+ * bytes and dQ in values of q bytes, a step in gathering order reads and writes at
  * least, in bytes:
  *
  *     slopes     read  w 40 N, x 24 N, inverses 48 N, lists 4 N + 4 B       write  120 N
@@ -40,18 +40,15 @@ static void count(const mcpi_config_t *c, double E, double steps, double sweeps,
     const double lists = 4 * N + 4 * B, viscous = c->fluid == MCPI_LAMINAR ? 8 * B + 8 * N : 0;
     const double friction = viscous > 0 ? VISCOUS * B : 0;
     const double conduction = viscous > 0 ? 5 * CONDUCTION * (B + N) : 0;
-    const double forms = steps / (double)c->freeze;
-    const double residual = 68 * N + 24 * E + lists + viscous;
+    const double residual = 188 * N + 24 * E + lists + viscous;
     const double sweep = o * 25 * B + 4 * B + 4 * N + 200 * N + 40 * N + 5 * q * N;
     work->n = 0;
-    if (c->scheme == 1)
-        rt_work_add(work, "slopes", steps, SLOPE * B + SLOPES * N, 112 * N + lists, 120 * N);
-    rt_work_add(work, "residual", steps, (ROE + (c->scheme == 1 ? 2 * MIDDLE : 0)) * E + friction,
-                residual + (c->scheme == 1 ? 120 * N : 0), 48 * N);
+    rt_work_add(work, "slopes", steps, SLOPE * B + SLOPES * N, 112 * N + lists, 120 * N);
+    rt_work_add(work, "residual", steps, (ROE + 2 * MIDDLE) * E + friction, residual, 48 * N);
     rt_work_add(work, "norm", steps, 11 * N, 48 * N, 0);
-    rt_work_add(work, "Jacobian", forms, (WAVE + 5 * COLUMN) * E + conduction,
+    rt_work_add(work, "Jacobian", steps, (WAVE + 5 * COLUMN) * E + conduction,
                 52 * N + 24 * E + lists + viscous, o * 25 * B + 208 * N);
-    rt_work_add(work, "LU", forms, FACTOR * N, 200 * N, 200 * N);
+    rt_work_add(work, "LU", steps, FACTOR * N, 200 * N, 200 * N);
     rt_work_add(work, "right", steps, 5 * N, 48 * N, 40 * N);
     rt_work_add(work, "sweep", sweeps, 50 * (B + N), sweep, 5 * q * N);
     rt_work_add(work, "update", steps, UPDATE * N, 40 * N + 5 * q * N, 40 * N);

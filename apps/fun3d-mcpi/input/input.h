@@ -52,8 +52,8 @@ typedef struct {
     double cfl, mach, reynolds;
     /* ladder flow */
     double flow_mach, angle, flow_reynolds, courant, courant_most, tolerance;
-    int fluid, scheme, limiter; /* mcpi_fluid_t; 0: first order, 1: second; 0: none */
-    int64_t steps, freeze, sweeps_most;
+    int fluid; /* mcpi_fluid_t */
+    int64_t steps, sweeps_most;
 
     /* what configure derives from them */
     bool from_file, is_matrix; /* is_matrix: Matrix Market */

@@ -137,10 +137,8 @@ static void march(mcpi_march_t *ref, uint64_t draw, double u, double *norm)
         first = k == 0 ? now : first;
         if (k < MCPI_JUDGED_STEPS)
             norm[k] = now / first;
-        if (k % config->freeze == 0) {
-            ref->field.cfl = mcpi_march_courant(config, now / first);
-            mcpi_march_left(ref);
-        }
+        ref->field.cfl = mcpi_march_courant(config, now / first);
+        mcpi_march_left(ref);
         mcpi_march_sweeps(ref);
         for (int64_t v = 0; u > 0 && v < MCPI_Q * part->rows; v++) {
             const uint64_t at = (uint64_t)(part->global[v / MCPI_Q] * MCPI_Q + v % MCPI_Q);

@@ -114,8 +114,6 @@ static void check_slopes(bench_t *b)
 {
     mcpi_march_t *m = b->m;
     double worst = 0;
-    if (!m->field.gradient)
-        return;
     b->host.gradient = mcpi_flow_take(m, m->field.gradient, 3 * NB * b->all);
 #ifdef _OPENMP
 #pragma omp parallel for schedule(static) reduction(max : worst)
@@ -401,7 +399,6 @@ void mcpi_march_verify_before(void *march, uint64_t seed, rt_verdict_t *verdict)
     RT_FREE(b.host.R, RT_HOST);
     RT_FREE(b.host.rate, RT_HOST);
     RT_FREE(b.host.right, RT_HOST);
-    if (m->field.gradient)
-        RT_FREE(b.host.gradient, RT_HOST);
+    RT_FREE(b.host.gradient, RT_HOST);
     mcpi_march_spoil(m, 0, RT_KEEP_NOTHING);
 }
