@@ -24,7 +24,7 @@ enum {
 };
 
 /* --- the options, and what follows from them --- */
-enum { ALYA_REORDER_AUTO, ALYA_REORDER_NO, ALYA_REORDER_HILBERT, ALYA_REORDER_RCM };
+enum { ALYA_REORDER_AUTO, ALYA_REORDER_NO, ALYA_REORDER_HILBERT };
 enum { ALYA_PARTITION_HILBERT, ALYA_PARTITION_METIS };
 typedef struct {
     const char *mesh; /* "hill", "box", or a file */

@@ -6,9 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const orders[] = {"natural",         "hilbert",    "rcm",
-                                     "random-elements", "random-all", NULL};
-static const char *const reorders[] = {"auto", "no", "hilbert", "rcm", NULL};
+static const char *const orders[] = {"natural", "hilbert", "random-elements", "random-all", NULL};
+static const char *const reorders[] = {"auto", "no", "hilbert", NULL};
 static const char *const partitions[] = {"hilbert", "metis", NULL};
 static const char *const forms[] = {"conv", "skew", "cons", "emac", NULL};
 

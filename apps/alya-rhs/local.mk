@@ -15,7 +15,7 @@ apps_alya_rhs_libalya_a_SOURCES = \
 	apps/alya-rhs/input/check.c \
 	apps/alya-rhs/input/distribute.c \
 	apps/alya-rhs/input/input.h apps/alya-rhs/input/input.c \
-	apps/alya-rhs/input/order.c apps/alya-rhs/input/rcm.c \
+	apps/alya-rhs/input/order.c \
 	apps/alya-rhs/input/read.c \
 	apps/alya-rhs/input/velocity.c \
 	apps/alya-rhs/judge/judge.h apps/alya-rhs/judge/verify.c apps/alya-rhs/judge/replay.c apps/alya-rhs/judge/schedule.c \

@@ -55,8 +55,6 @@ static void order_mesh(alya_problem_t *p)
     if (config->reorder == ALYA_REORDER_HILBERT ||
         (config->reorder == ALYA_REORDER_AUTO && p->spread > poor))
         alya_mesh_reorder(p->mesh, ALYA_HILBERT, seed);
-    else if (config->reorder == ALYA_REORDER_RCM)
-        alya_mesh_reorder(p->mesh, ALYA_RCM, seed);
     p->seconds_order = rt_clock() - begin;
 }
 

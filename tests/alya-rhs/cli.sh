@@ -3,7 +3,7 @@
 cpu="--device cpu --seconds 0"
 
 # --- every order, form and file ---
-for order in natural hilbert rcm random-elements random-all; do
+for order in natural hilbert random-elements random-all; do
     valid order-$order "$alya" $cpu --cells 8x7x5 --order $order --reorder no --ladder
 done
 for form in conv skew cons emac; do

@@ -481,7 +481,6 @@ int main(int argc, char **argv)
         check_memory("cells=14x12x10 order=hilbert");
         check_memory("cells=14x12x10 order=random-all");
         check_memory("cells=14x12x10 order=random-all reorder=no");
-        check_memory("cells=14x12x10 order=rcm");
         check_memory("cells=14x12x10 steps=1");
         check_memory("mesh=box cells=14x12x10");
     }

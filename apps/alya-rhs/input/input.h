@@ -75,12 +75,11 @@ void alya_box_count(const alya_box_t *box, int ranks, int64_t *elements, int64_t
 /* Returns the height of the hill at (x, y), metres. */
 double alya_hill(double x, double y);
 
-/* --- order.c, rcm.c --- */
+/* --- order.c --- */
 
 typedef enum {
     ALYA_NATURAL,         /* as made, or as in the file */
     ALYA_HILBERT,         /* elements and nodes along a Hilbert curve */
-    ALYA_RCM,             /* nodes by reverse Cuthill-McKee, elements by their least node */
     ALYA_RANDOM_ELEMENTS, /* elements shuffled */
     ALYA_RANDOM_ALL,      /* elements and nodes shuffled */
     ALYA_ORDERS
@@ -93,8 +92,6 @@ void alya_mesh_reorder(alya_mesh_t *mesh, alya_order_t order, uint64_t seed);
 double alya_mesh_spread(const alya_mesh_t *mesh);
 /* Fills order[elements] with the elements along the Hilbert curve. */
 void alya_hilbert_order(const alya_mesh_t *mesh, uint32_t *order);
-/* Fills number[old node] = new by reverse Cuthill-McKee; nodes that no element has come last. */
-void alya_rcm_number(const alya_mesh_t *mesh, int32_t *number);
 
 /* --- check.c --- */
 

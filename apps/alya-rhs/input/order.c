@@ -139,23 +139,6 @@ static void number_by_use(const alya_mesh_t *mesh, const uint32_t *order, int32_
             number[n] = next++;
 }
 
-static void order_by_least_node(const alya_mesh_t *mesh, const int32_t *number, uint32_t *order)
-{
-    uint64_t *key = RT_NEW(uint64_t, (size_t)mesh->elements, RT_HOST);
-#pragma omp parallel for schedule(static)
-    for (int64_t e = 0; e < mesh->elements; e++) {
-        int32_t least = INT32_MAX;
-        for (int a = 0; a < 4; a++) {
-            int32_t n = number[mesh->connectivity[4 * e + a]];
-            least = n < least ? n : least;
-        }
-        key[e] = (uint64_t)least;
-        order[e] = (uint32_t)e;
-    }
-    rt_sort(key, order, mesh->elements);
-    RT_FREE(key, RT_HOST);
-}
-
 /* --- random --- */
 
 /* Fills list[n] with a permutation of 0 to n - 1: sorts them by random keys. */
@@ -214,9 +197,6 @@ void alya_mesh_reorder(alya_mesh_t *mesh, alya_order_t order, uint64_t seed)
     if (order == ALYA_HILBERT) {
         alya_hilbert_order(mesh, list);
         number_by_use(mesh, list, number);
-    } else if (order == ALYA_RCM) {
-        alya_rcm_number(mesh, number);
-        order_by_least_node(mesh, number, list);
     } else {
         shuffle(mesh->elements, rt_hash(0, seed), list);
     }
@@ -227,13 +207,12 @@ void alya_mesh_reorder(alya_mesh_t *mesh, alya_order_t order, uint64_t seed)
     RT_FREE(number, RT_HOST);
 }
 
-/* Hilbert: list, keys and the sort's memory. RCM: list, numbers and the graph. At the end the new
- * connectivity, then the new nodes. */
+/* First list, keys, numbers and the sort's memory; at the end the new connectivity, then the new
+ * nodes. */
 double alya_reorder_memory(double elements, double nodes)
 {
     const double hilbert = 12 * elements + 4 * nodes + rt_sort_memory(elements);
-    const double rcm = 20 * elements + 21 * nodes + sizeof(int64_t);
-    return fmax(fmax(hilbert, rcm), 4 * elements + 37 * nodes);
+    return fmax(hilbert, 4 * elements + 37 * nodes);
 }
 
 /* Counts the distinct nodes of up to 512 elements. */
