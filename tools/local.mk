@@ -21,7 +21,7 @@ completiondir = $(datadir)/bash-completion/completions
 rt_completion = $(DESTDIR)$(completiondir)
 EXTRA_DIST += tools/completion/rooftop.bash
 
-# Without Python the programs are installed too; the tier of their results is then unknown.
+# Without Python the programs are installed too; whether the source was changed is then unknown.
 install-data-hook:
 	$(MKDIR_P) '$(rt_completion)'
 	$(INSTALL_DATA) $(srcdir)/tools/completion/rooftop.bash '$(rt_completion)/rooftop'
@@ -35,7 +35,7 @@ uninstall-hook:
 	rm -rf '$(DESTDIR)$(pkgdatadir)/VERSION' '$(DESTDIR)$(pkgdatadir)/source.json' \
 		'$(DESTDIR)$(suitedir)/__pycache__'
 
-# A release has its version and a manifest of its files: docs/run-rules.md, "Source and tier".
+# A release has its version and a manifest of its files: docs/run-rules.md, "For vendors".
 dist-hook: rt_dist_version rt_dist_man
 	$(rt_python) -m rooftop_suite.source manifest '$(distdir)' >'$(distdir)/source.sha256'
 

@@ -46,8 +46,7 @@ static const rt_opt_t common_options[] = {
         "into each other's memory), none"),
     RT_INT(CONFIG, seed, "seed", "N", "1", 0, 9e15, "seed of all random input"),
     RT_TEXT(CONFIG, nonce, "nonce", "TEXT", NULL,
-            "text chosen by the person who asked for this run: makes the seed, and is part of the "
-            "seal of --json"),
+            "text chosen by the person who asked for this run: makes the seed, and is in --json"),
     RT_TEXT(
         CONFIG, facts, "facts", "RUNG,...", NULL,
         "make the problem, verify these rungs (none: no rung), print as JSON what a result must "

@@ -201,8 +201,7 @@ rt_status_t rt_report_end(const rt_run_t *run, json_t *root, rt_grade_t grade, r
         return status;
     if (root) {
         rt_json_text(root, "verdict", rt_grade_name(grade));
-        const char *nonce = run->opt.nonce ? run->opt.nonce : "";
-        rt_report_write(run->opt.json, root, nonce);
+        rt_report_write(run->opt.json, root);
         json_decref(root);
     }
     printf("\n%s: %s%s\n", run->app->name, rt_grade_name(grade),

@@ -10,7 +10,6 @@
 #include <string.h>
 #include "base/error.h"
 #include "base/numbers.h"
-#include "base/sha256.h"
 #include "io/draft.h"
 
 /* ---- JSON --------------------------------------------------------------------------------- */
@@ -92,42 +91,17 @@ void rt_json_append_text(json_t *array, const char *value)
 
 /* ---- files -------------------------------------------------------------------------------- */
 
-/* Returns the file's text with its seal, to be freed with free(); NULL if there is no memory. */
-static char *sealed_text(json_t *root, const char *nonce)
-{
-    static const char zeros[] = "0000000000000000000000000000000000000000000000000000000000000000";
-    json_object_del(root, "seal"); /* so that it becomes the last member */
-    rt_json_text(root, "seal", zeros);
-    /* Reals with 17 digits are read back with the same bits. */
-    char *text = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
-    if (!text)
-        return NULL;
-    const char end[] = "\"\n}\n"; /* after the last member, with the final newline */
-    const size_t n = strlen(text);
-    char hex[RT_SHA256_DIGITS + 1], *file = realloc(text, n + 2);
-    if (!file) {
-        free(text);
-        return NULL;
-    }
-    strcpy(file + n, "\n");
-    rt_sha256_t hash;
-    rt_sha256_begin(&hash);
-    rt_sha256_add(&hash, nonce, strlen(nonce));
-    rt_sha256_add(&hash, "\n", 1);
-    rt_sha256_add(&hash, file, n + 1);
-    rt_sha256_end_hex(&hash, hex);
-    memcpy(file + n + 1 - strlen(end) - RT_SHA256_DIGITS, hex, RT_SHA256_DIGITS);
-    return file;
-}
-
-int rt_report_write(const char *path, json_t *root, const char *nonce)
+int rt_report_write(const char *path, const json_t *root)
 {
     rt_draft_t draft;
-    char *text = sealed_text(root, nonce);
+    /* Reals with 17 digits are read back with the same bits. */
+    char *text = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
     int error = ENOMEM;
     if (text) {
+        const size_t n = strlen(text);
         rt_draft_begin(&draft, path);
-        rt_draft_put(&draft, 0, text, strlen(text));
+        rt_draft_put(&draft, 0, text, n);
+        rt_draft_put(&draft, n, "\n", 1);
         error = rt_draft_end(&draft);
     }
     free(text);

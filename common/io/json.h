@@ -27,12 +27,9 @@ json_t *rt_json_append_object(json_t *array);
 void rt_json_append_real(json_t *array, double value);
 void rt_json_append_text(json_t *array, const char *value);
 
-/* Adds the seal as the last member of `root` and writes the file. The seal is the SHA-256 of the
- * nonce, a newline, and the bytes of the file with zeros for the 64 digits of the seal. A file that
- * was edited by hand afterwards has the wrong seal. Anyone who edits it with a program can
- * recompute the seal; it is not a signature. Rank 0 only. Returns 0, or -1 after rt_unwritten (disk
- * full, ...); then `path` is unchanged, and no temporary file is left. */
-int rt_report_write(const char *path, json_t *root, const char *nonce);
+/* Writes the file. Rank 0 only. Returns 0, or -1 after rt_unwritten (disk full, ...); then `path` is
+ * unchanged, and no temporary file is left. */
+int rt_report_write(const char *path, const json_t *root);
 
 #ifdef __cplusplus
 }

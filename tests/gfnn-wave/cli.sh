@@ -173,7 +173,7 @@ refused 2 "--model-seed: a seed for --model head alone" "$gfnn" $cpu --model uni
 refused 2 "--kernels: for --precond gfm alone" "$gfnn" $cpu --precond gf8 --kernels 4
 refused 2 "--degree: for --precond cheb alone" "$gfnn" $cpu --precond bj --degree 9
 refused 2 "--coef: for --precond gf8 and gfm alone" "$gfnn" $cpu --precond bj --coef const
-valid default-is-fine "$gfnn" $cpu $small --degree 5 --rung reference # as verify --rerun gives every option
+valid default-is-fine "$gfnn" $cpu $small --degree 5 --rung reference
 refused 2 "--size is for models that are generated" "$gfnn" $cpu --model "$samples/ball.voxels" --size tiny
 refused 2 "it applies a network" "$gfnn" $cpu --precond bj --rung predict-simd
 refused 2 "--roofline: each of the three ladders" "$gfnn" --device cpu --roofline

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes two result folders from tests/suite/samples, where the JSON has no seals so that it can be edited: ./whole, in
+"""Makes two result folders from tests/suite/samples, which can be edited: ./whole, in
 which everything is right except that fun3d-mcpi has no ladder and one rung is UNSTEADY, and ./hostile, with names that
 are HTML, a type that is wrong, and files that are cut short or were changed.
 
@@ -35,23 +35,16 @@ def whole():
     run = sample('run')
     for step in run['steps']:
         path = os.path.join('whole', step['json'])
-        disk.save(path, sample(step['name']), run['nonce'])
+        disk.save(path, sample(step['name']))
         step['sha256'] = disk.sha256_of(path)
-    disk.save('whole/run.json', run, run['nonce'])
-    disk.save('whole/peak-nekbone.json', sample('nekbone'), run['nonce'])
+    disk.save('whole/run.json', run)
+    disk.save('whole/peak-nekbone.json', sample('nekbone'))
     disk.save('whole/scale-nekbone.json', sample('scale-nekbone'))
     write('whole/gfnn-wave-picture.ppm', b'P6\n# a slice\n3 2\n255\n' + bytes(range(18)))
     write('whole/gfnn-wave-picture.vti', b'<VTKFile/>')
     write('whole/gfnn-wave-picture.png', b'\x89PNG\r\n\x1a\n' + b''.join(
         struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data)) for kind, data in (
             (b'IHDR', struct.pack('>IIBBBBB', 3, 2, 8, 0, 0, 0, 0)), (b'IDAT', zlib.compress(bytes(8))), (b'IEND', b''))))
-
-
-def sealed(name, value):
-    """Writes JSON with its seal; its text may have half characters, which disk.save cannot write."""
-    data = json.dumps({**value, 'seal': disk.ZEROS}, indent=1).encode()
-    seal = disk.seal_of(data, json.loads(data)['nonce'])
-    write(name, seal.encode().join(data.rsplit(disk.ZEROS.encode(), 1)))
 
 
 def hostile():
@@ -64,17 +57,16 @@ def hostile():
     ladder['rungs'][2].update(verdict='INVALID', checks=[{'name': EVIL, 'held': False, 'bound': 0}])
     ladder.update(host=EVIL, gpu=EVIL, compiler=EVIL, options={EVIL: EVIL, 'seed': 1},
                   absent=[{'name': EVIL, 'kind': 'cuda', 'why': EVIL}])
-    sealed('hostile/ladder-nekbone.json', ladder)
+    write('hostile/ladder-nekbone.json', json.dumps(ladder).encode())  # disk.save cannot write half characters
     deep = []
     for _ in range(300):
         deep = [deep]
     step = dict(sample('run')['steps'][0], name=EVIL, state='failed', why=EVIL, command=[EVIL], sha256=None)
-    sealed('hostile/run.json', dict(sample('run'), nonce=EVIL, environment={EVIL: [{EVIL: EVIL}], 'gpus': EVIL,
+    write('hostile/run.json', json.dumps(dict(sample('run'), nonce=EVIL, environment={EVIL: [{EVIL: EVIL}], 'gpus': EVIL,
                                                                           'variables': {EVIL: EVIL}, 'nodes': 7, 'deep': deep, 'memory_bytes': EVIL},
-                                    aggregate={'value': None, 'why': EVIL}, launcher=[EVIL, '{ranks}'], steps=[step]))
-    sealed('hostile/alya-rhs.json', {**ladder, 'program': 'alya-rhs', 'ranks': EVIL})
+                                    aggregate={'value': None, 'why': EVIL}, launcher=[EVIL, '{ranks}'], steps=[step])).encode())
+    write('hostile/alya-rhs.json', json.dumps({**ladder, 'program': 'alya-rhs', 'ranks': EVIL}).encode())
     write('hostile/gfnn-wave.json', json.dumps(sample('gfnn-wave'))[:400].encode())
-    write('hostile/fun3d-mcpi.json', json.dumps({**sample('fun3d-mcpi'), 'seal': '0' * 64}, indent=1).encode())
     write('hostile/scale-x.json', b'{"kind": "scale", "over": "' + b'x' * 999)
     os.mkfifo('hostile/ladder-alya-rhs.json')
     os.symlink('/dev/zero', 'hostile/scale-y.json')

@@ -2,9 +2,9 @@
 questions without a run, calls it with the name of the app and the options.
 
 STANDIN is 'HOW' or 'APP:HOW,..': hang, deaf (hang, with a child, and both ignore SIGTERM), fail, killed, invalid,
-truncated, unsealed, lie (ends with 0, its verdict is INVALID), unsteady, old (without the options of official runs).
-STANDIN_CPU names its processor. It computes seal and seed by itself, as a check of the suite's. Each run adds a line to STANDIN_LOG. With RANKS set it
-acts as that many ranks, which share boxes of elements as nekbone's do, at 80 % of the ideal speed.
+truncated, lie (ends with 0, its verdict is INVALID), unsteady, old (without the options of official runs).
+STANDIN_CPU names its processor. It computes the seed by itself, as a check of the suite's. Each run adds a line to
+STANDIN_LOG. With RANKS set it acts as that many ranks, which share boxes of elements as nekbone's do, at 80 % of the ideal speed.
 """
 import hashlib
 import json
@@ -97,14 +97,8 @@ result = {'schema': 2, 'program': app, 'version': '0.1.0', 'date': time.strftime
           'rungs': [rung('plain', 1), rung('fast', 2)] if '--ladder' in words else [rung('fast', 2)],
           'absent': [{'name': 'big', 'kind': 'cuda', 'why': 'this build has no CUDA'}],
           'ceilings_cpu': ceilings,
-          'verdict': verdict, 'seal': '0' * 64}
+          'verdict': verdict}
 text = json.dumps(result, indent=2) + '\n'
-if how != 'unsealed':
-    text = text.replace('0' * 64, hashlib.sha256(nonce.encode() + b'\n' + text.encode()).hexdigest())
-if '--facts' in words:
-    result['rungs'] = [rung(name, 2) for name in [value('--facts', '')] if name != 'none']
-    print(json.dumps(result))
-    sys.exit()
 path = value('--json', os.devnull)
 try:
     with open(path, 'w') as file:

@@ -8,7 +8,7 @@ case "$* " in
         exit ;;
     '--help ')
         printf 'Usage\n  --json FILE   result\n  --[no-]ladder   all rungs\n'
-        [ "${STANDIN:-}" = old ] || printf '  --window S\n  --warm-up S\n  --nonce TEXT\n  --facts RUNG\n  --dry-run\n'
+        [ "${STANDIN:-}" = old ] || printf '  --window S\n  --warm-up S\n  --nonce TEXT\n  --dry-run\n'
         exit ;;
     '--list --ladder ')
         printf 'plain        cpu     one loop\nfast         cpu     a better one\nbig          cuda    on a GPU\n'
@@ -23,7 +23,7 @@ case "$* " in
         exit ;;
 esac
 [ -n "${RANKS:-}" ] || case "$* " in
-    *'--json'* | *'--facts'* | *'--picture'*) ;;
+    *'--json'* | *'--picture'*) ;;
     *) # a run that is only timed
         printf '  sum = reference  0.5  bound 1.0  held\n%s: VALID\n' "$app"
         exit ;;

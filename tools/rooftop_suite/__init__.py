@@ -1,7 +1,7 @@
 """The suite: what a buyer and a teacher do with the four programs, as one command (tools/rooftop).
 
 cli.py has the table of subcommands; each is a module of its own. Below them are programs.py (finds and runs the
-programs) and results.py (result files and folders: written whole, sealed, checked).
+programs) and results.py (result files and folders: written whole, checked).
 """
 import os
 from typing import Any, Optional

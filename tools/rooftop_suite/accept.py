@@ -1,8 +1,9 @@
 """`rooftop accept`: is the machine at hand the one that a result folder tells of?
 
-Each app's measured rung is run once more, briefly, with a new nonce: seconds per unit, ceilings and the rate of the
-processor's counter are compared with the folder's. A file can be invented, a run in the buyer's presence cannot. A
-machine that is slower beyond twice the noise is not the one of the folder.
+Each app's measured rung is run once more, briefly, by the programs here and with a new nonce. The problem follows from
+the folder's --size and from defaults, not from what its files name. Options, credited work, seconds per unit, ceilings
+and the rate of the processor's counter are compared with the folder's. A file can be invented, a run in the buyer's
+presence cannot. A machine that is slower beyond twice the noise is not the one of the folder.
 """
 import argparse
 import math
@@ -14,11 +15,13 @@ from typing import NamedTuple, Optional
 from . import ENVIRONMENT, INVALID, USAGE, VALID, Fault, programs
 from .cli import seconds
 from .compare import noise_of
-from .rerun import problem_words
-from .results import APPS, Ceilings, Folder, Program, Rung, Step
+from .programs import EXTENTS
+from .results import APPS, Ceilings, Folder, Program, Rung, Run, Step
 
 LEAST_CEILING = 0.05  # by which ceilings of short samples may be lower
 CLOCK = 0.01  # by which the rates of one processor's counter may differ
+CREDITED = 0.1  # by which the credited work of a unit may: gfnn-wave's follows its iterations
+NOT_THE_PROBLEM = {'size', 'seed', 'ranks'}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,11 +50,20 @@ def same_way(command: list[str]) -> list[str]:
     return [word for name, value in pairs if name in ('--device', '--threads') for word in (name, value)]
 
 
+def problem(there: Program, run: Run) -> list[str]:
+    """Returns the arguments of the measured run's problem, and the choice that its rung made."""
+    if run.size in ('large', 'full') or run.ranks > 1:
+        words = [f'--{name}={there.options.get(name)}' for name in EXTENTS[there.program] if name != 'degree']
+    else:
+        words = ['--size', run.size]
+    choice = ','.join(f'{name}={value}' for name, value in there.rungs[0].choice.items())
+    return words + (['--choose', choice] if choice else []) + ['--no-tuning', '--rung', there.rungs[0].name]
+
+
 def measure(folder: Folder, step: Step, there: Program, args: argparse.Namespace) -> Program:
     """Returns the result of one short run here; Fault if there is none."""
-    run, rung = folder.manifest, there.rungs[0]
-    words = problem_words(there, step, run) + same_way(step.command)
-    words += [] if '--rung' in words else ['--rung', rung.name]
+    run = folder.manifest
+    words = problem(there, run) + same_way(step.command)
     words += ['--nonce', args.nonce, '--seconds', f'{args.seconds:g}', '--windows', '3', '--quiet']
     launcher = programs.launcher_words(args.launcher, run.ranks) or run.launcher
     with tempfile.TemporaryDirectory(prefix='rooftop_accept_') as place:
@@ -65,12 +77,21 @@ def measure(folder: Folder, step: Step, there: Program, args: argparse.Namespace
 def compare_ceilings(name: str, there: Optional[Ceilings], here: Optional[Ceilings]) -> Iterator[str]:
     if not there or not here:
         return
-
     allowed = max(LEAST_CEILING, there.spread or 0.0, here.spread or 0.0)
     for what, unit, told, got in (('bandwidth', 'GB/s', there.bandwidth()[0], here.bandwidth()[0]),
                                   ('FP64 FMA', 'GFlop/s', there.fma64_flop_per_s, here.fma64_flop_per_s)):
         if got < told * (1 - allowed):
             yield f'{name} {what} is {got / 1e9:.1f} {unit} here, {told / 1e9:.1f} there'
+
+
+def compare_problem(there: Program, here: Program) -> Iterator[str]:
+    for name in sorted((there.options.keys() | here.options.keys()) - NOT_THE_PROBLEM):
+        told, got = there.options.get(name), here.options.get(name)
+        if told != got:
+            yield f'--{name} is {told} there, and {got} by its size and defaults'
+    before, now = (result.rungs[0].credited_flop_per_unit or 0.0 for result in (there, here))
+    if abs(before - now) > CREDITED * now:
+        yield f'a unit is credited with {before:.6g} flops there, {now:.6g} here'
 
 
 def compare_machine(there: Program, here: Program) -> Iterator[str]:
@@ -96,7 +117,7 @@ def row_of(there: Program, here: Program) -> Row:
     before, now = told.seconds_per_unit or 0.0, got.seconds_per_unit
     if got.verdict == 'UNSTEADY' or not now:
         return Row(there.program, told.name, before, now, both, [], '; '.join(got.disturbed) or 'it was not timed')
-    wrong = [*compare_machine(there, here)]
+    wrong = [*compare_problem(there, here), *compare_machine(there, here)]
     if now > before * (1 + 2 * both):
         wrong.insert(0, f'slower: {100 * (now / before - 1):.1f} % more time per unit, noise {100 * both:.1f} %')
     return Row(there.program, told.name, before, now, both, wrong, '')

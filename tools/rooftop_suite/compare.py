@@ -14,7 +14,7 @@ import os
 import statistics
 from typing import NamedTuple, Optional
 
-from . import INVALID, USAGE, VALID, Fault, Json, archive, figures, results
+from . import INVALID, USAGE, VALID, Fault, Json, archive, disk, figures, results
 from .archive import Given
 from .results import Folder, Program, Run, Summary
 
@@ -93,7 +93,7 @@ class Side:
         self.size: Optional[str] = None
         path = os.path.join(given.at, 'run.json') if os.path.isdir(given.at) else given.at
         value = results.read(path)
-        self.seal = value.seal
+        self.sha256 = disk.sha256_of(path)
         if isinstance(value, Run):
             self.size = value.size
             self.figures = {(app, run): summarised(row) for run, rows in (('', value.summary), (PEAK, value.peak))
@@ -194,7 +194,7 @@ def print_rows(base: Side, other: Side, rows: list[Row]) -> None:
     """Prints a column per side, in the order of the command line: A, then B."""
     power = any(value is not None for row in rows for value in row.flop_per_joule)
     print(f'A  {base.path}\nB  {other.path}')
-    if base.seal == other.seal:
+    if base.sha256 == other.sha256:
         print('A and B are the same result')
     columns = ['GFlop/s', 'spread %', 'GB/s', 'GFlop/s per W'][:4 if power else 3]
     heads = [f'{name} {side}' for name in columns for side in 'AB']

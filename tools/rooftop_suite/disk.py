@@ -1,25 +1,19 @@
-"""Files that are whole or not there, and the JSON in them, with a seal.
+"""Files that are whole or not there, and the JSON in them.
 
-    create(path)                                       the one function that opens a file for writing
-    save_bytes(path, data), save(path, value, nonce)   write a file whole or not at all; a JSON file is sealed
-    read_bytes(path), parse(path)                      what is in a regular file; a JSON object
-
-The seal is SHA-256 over the nonce, a newline and the file with the seal's 64 digits as zeros. It shows that a file was
-edited by hand. It does not prove that the file is genuine: docs/run-rules.md says what it is worth.
+    create(path)                                 the one function that opens a file for writing
+    save_bytes(path, data), save(path, value)    write a file whole or not at all; JSON
+    read_bytes(path), parse(path)                what is in a regular file; a JSON object
 """
 import errno
 import hashlib
 import json
 import os
-import re
 import stat
-from typing import Any, BinaryIO, Optional, Union
+from typing import Any, BinaryIO, Union
 
 from . import ENVIRONMENT, Fault, Json, one_line
 
-ZEROS = '0' * 64
 MOST_BYTES = 64 << 20  # of a file that is read whole: a result has some 100 KB
-SEAL = re.compile(rb'"seal": "([0-9a-f]{64})"\s*}\s*$')  # the very last member
 
 
 # ---- Files ----
@@ -97,12 +91,9 @@ def save_bytes(path: str, data: bytes) -> None:
         raise Fault(ENVIRONMENT, f'{path}: {error.strerror}') from None
 
 
-def save(path: str, value: Json, nonce: str = '') -> None:
-    """Writes a JSON file with its seal as the last member."""
-    unsealed = {name: member for name, member in value.items() if name != 'seal'}
-    text = json.dumps({**unsealed, 'seal': ZEROS}, indent=1, allow_nan=False, ensure_ascii=False) + '\n'
-    data = text.encode()
-    save_bytes(path, seal_of(data, nonce).encode().join(data.rsplit(ZEROS.encode(), 1)))
+def save(path: str, value: Json) -> None:
+    """Writes a JSON file."""
+    save_bytes(path, (json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False) + '\n').encode())
 
 
 def read_bytes(path: str, follow: bool = True) -> bytes:
@@ -129,22 +120,6 @@ def sha256_of(path: str) -> str:
         for block in iter(lambda: file.read(1 << 20), b''):
             digest.update(block)
     return digest.hexdigest()
-
-
-# ---- Seal and seed ----
-
-def seal_of(data: bytes, nonce: str = '') -> str:
-    """Returns the seal of a file's bytes, whatever seal it carries."""
-    found = SEAL.search(data)
-    if found:
-        data = data[:found.start(1)] + ZEROS.encode() + data[found.end(1):]
-    return hashlib.sha256(nonce.encode() + b'\n' + data).hexdigest()
-
-
-def seal_holds(data: bytes, nonce: str = '') -> Optional[bool]:
-    """Returns whether the seal is right; None if there is no seal."""
-    found = SEAL.search(data)
-    return found[1].decode() == seal_of(data, nonce) if found else None
 
 
 def seed_of(nonce: str) -> int:
@@ -180,8 +155,8 @@ def printable(value: Any) -> Any:
     return [printable(member) for member in value] if isinstance(value, list) else value
 
 
-def parse(path: str, follow: bool = True) -> tuple[bytes, Json]:
-    """Returns the bytes and the value of a JSON file; Fault if it cannot be read or is not one JSON object. follow:
+def parse(path: str, follow: bool = True) -> Json:
+    """Returns the value of a JSON file; Fault if it cannot be read or is not one JSON object. follow:
     whether the name may be a link."""
     try:
         data = read_bytes(path, follow)
@@ -194,4 +169,4 @@ def parse(path: str, follow: bool = True) -> tuple[bytes, Json]:
         raise Fault(ENVIRONMENT, f'{path}: not a whole JSON file: {error}') from None
     if not isinstance(value, dict):
         raise Fault(ENVIRONMENT, f'{path}: not a result: no object')
-    return data, value
+    return value

@@ -62,7 +62,7 @@ def check_programs(found: Findings, bindir: Optional[str]) -> dict[str, str]:
     if len(versions) > 1:
         found.fix('programs', f'versions {", ".join(sorted(versions))} are mixed', 'build all four again')
     elif len(there) == len(results.APPS):
-        missing = {'--window', '--nonce', '--facts'} - programs.options(there['nekbone'])
+        missing = {'--window', '--nonce'} - programs.options(there['nekbone'])
         if missing:
             found.fix('programs', f'too old for {", ".join(sorted(missing))}', 'build them again')
         else:

@@ -1,6 +1,6 @@
 """The files of a result folder, read for a report, and what a reader must know before trusting them.
 
-A file counts only if it is whole, of the schema and its seal holds. What is wrong with it is a flag, one line.
+A file counts only if it is whole, of the schema, and the one that the run wrote. What is wrong with it is a flag, one line.
 """
 import os
 import re

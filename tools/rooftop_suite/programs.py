@@ -271,7 +271,7 @@ def measure(program: str, arguments: Sequence[str], json: str, output: Optional[
             launcher: Sequence[str] = (), ranks: int = 1, nonce: str = '', limit: Optional[float] = None,
             tick: Optional[Tick] = None, grace: float = GRACE) -> Measured:
     """Runs a program with --json. The file `json` is there afterwards only if the run counts: status 0, whole, of the
-    schema, sealed and VALID."""
+    schema and VALID."""
     part = disk.part_of(json)
     disk.remove(json)
     disk.remove(part)

@@ -3,7 +3,7 @@
     python3 -m rooftop_suite.record [--bindir DIR] [--into DIR] [--limit S] [--run | --keep] [NAME..]
 
 `make ladders` does it with the programs of the build. A ladder that this machine cannot run, or not within the limit,
-stays as it was recorded. The sealed results are left in --into: --run only writes them, --keep only reads them.
+stays as it was recorded. The results are left in --into: --run only writes them, --keep only reads them.
 """
 import argparse
 import os

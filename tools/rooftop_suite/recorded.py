@@ -1,4 +1,4 @@
-"""Figures of recorded ladders: docs/reference/ladders.json, made from sealed results, and the lessons' links to them.
+"""Figures of recorded ladders: docs/reference/ladders.json, made from results, and the lessons' links to them.
 
     ladders()            {name: Ladder}: APP, or APP@what is different, as 'nekbone@512'
     text_of(key)         a figure as text, or Fault

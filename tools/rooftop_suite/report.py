@@ -127,12 +127,11 @@ class Report:
         return facts([
             ('aggregate', join([inline('b', f'{total.value:.3f}'), f' of {total.reference}']) if total.value else
              f'none: {total.why}'),
-            ('size', run.size), ('tier', run.tier), ('official', 'yes' if run.official else 'no'),
+            ('size', run.size), ('official', 'yes' if run.official else 'no'),
             ('nonce', inline('code', run.nonce) if run.nonce else 'none'), ('seed', str(run.seed)),
             ('ranks', str(run.ranks)), ('launcher', ' '.join(run.launcher)),
             ('version', source.version or ', '.join(versions)),
             ('commit', inline('code', source.commit[:12]) if source.commit else ''),
-            ('source SHA-256', inline('code', source.tree_sha256[:16] + '…') if source.tree_sha256 else ''),
             ('changed files', ', '.join(source.changed)), ('started', run.started), ('finished', run.finished),
             ('running time', f'{spent:,.0f} s' if spent else '')])
 

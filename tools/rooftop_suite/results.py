@@ -234,7 +234,6 @@ class Program(Record):
     seed: Natural
     inputs_digest: Digest
     verdict: Verdict
-    seal: Digest
     rungs: list[Rung] = field(default_factory=list)
     absent: list[Absent] = field(default_factory=list)
     build: dict[str, str] = field(default_factory=dict)
@@ -270,14 +269,11 @@ class Step(Record):
 
 @dataclass(repr=False, eq=False)
 class Source(Record):
-    closed = True
     version: str
     commit: Optional[Annotated[str, matches('^[0-9a-f]{7,64}$')]]
-    tree_sha256: Optional[Digest]
     changed: list[str]
     diff_file: Optional[str]
     diff_sha256: Optional[Digest] = None
-    generated_sha256: Optional[Digest] = None
     why: str = ''
 
 
@@ -326,7 +322,6 @@ class Run(Record):
     size: Size
     nonce: str
     seed: Natural
-    tier: Literal['baseline', 'ported', 'optimised', 'invalid', 'unknown']
     source: Source
     launcher: list[str]
     ranks: Count
@@ -336,7 +331,6 @@ class Run(Record):
     steps: list[Step]
     summary: dict[str, Summary]
     aggregate: Aggregate
-    seal: Digest
     peak: dict[str, Summary] = field(default_factory=dict)
     soak: dict[str, Soak] = field(default_factory=dict)
 
@@ -368,7 +362,6 @@ class Scale(Record):
     over: Literal['ranks', 'GPUs']
     command: list[str]
     environment: Json
-    seal: Digest
     strong: list[Point] = field(default_factory=list)
     weak: list[Point] = field(default_factory=list)
 
@@ -388,16 +381,13 @@ def record_of(value: Json) -> AnyResult:
 # ---- Reading ----
 
 def read(path: str, nonce: Optional[str] = None, follow: bool = True) -> AnyResult:
-    """Returns the record in a file whose seal holds. nonce: what must be in it (None: anything)."""
-    data, value = disk.parse(path, follow)
+    """Returns the record in a file. nonce: what must be in it (None: anything)."""
     try:
-        record = record_of(value)
+        record = record_of(disk.parse(path, follow))
     except Mismatch as mismatch:
         raise Fault(INVALID, f'{path}: not a result by docs/result-schema.json: {mismatch}') from None
     if nonce is not None and record.nonce != nonce:
         raise Fault(INVALID, f"{path}: its nonce is '{record.nonce}', not '{nonce}'")
-    if not disk.seal_holds(data, record.nonce):
-        raise Fault(INVALID, f'{path}: its seal does not hold: the file has been changed since it was written')
     return record
 
 
@@ -439,7 +429,7 @@ class Folder:
         return os.path.isfile(os.path.join(path, 'run.json'))
 
     def save(self) -> None:
-        disk.save(self.file('run.json'), self.manifest.to_json(), self.manifest.nonce)
+        disk.save(self.file('run.json'), self.manifest.to_json())
 
     def file(self, name: str) -> str:
         """Returns the path of a file of the folder; Fault if the name leads elsewhere."""

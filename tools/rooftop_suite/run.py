@@ -1,7 +1,7 @@
 """`rooftop run`: the apps under the run rules, into one result folder that can be resumed.
 
-Each step is one program's run. Its JSON counts only if the program ended with 0 and the file is whole, of the schema
-and sealed; the manifest is written anew, whole or not at all, before and after each step. So the folder is right at any
+Each step is one program's run. Its JSON counts only if the program ended with 0 and the file is whole and of the
+schema; the manifest is written anew, whole or not at all, before and after each step. So the folder is right at any
 moment, whatever is killed, and the same command continues where it stopped.
 """
 import argparse
@@ -98,7 +98,7 @@ def keep_tuning(path: str, made: Plan) -> None:
 def begin(path: str, made: Plan) -> Folder:
     """Starts a run: its folder and manifest."""
     options = made.given
-    what, tier = source.judge()
+    what = source.judge()
     keep_tuning(path, made)
     if what.diff_file:
         changes = source.diff()
@@ -107,12 +107,12 @@ def begin(path: str, made: Plan) -> Folder:
     manifest = Run.from_json({
         'schema': results.SCHEMA, 'kind': 'run', 'started': now(), 'finished': None, 'state': 'running',
         'official': made.official, 'size': made.size, 'nonce': made.nonce,
-        'seed': disk.seed_of(made.nonce) if made.nonce else 1, 'tier': tier, 'source': what.to_json(),
+        'seed': disk.seed_of(made.nonce) if made.nonce else 1, 'source': what.to_json(),
         'launcher': made.launcher, 'ranks': made.ranks, 'settings': options,
         'programs': records.plain(programs_now(made)),
         'environment': {**machine.environment(), **nodes.environment(made.launcher, made.ranks)},
         'steps': records.plain(made.steps()), 'summary': {},
-        'aggregate': Aggregate(None, 'the run is not complete').to_json(), 'seal': disk.ZEROS})
+        'aggregate': Aggregate(None, 'the run is not complete').to_json()})
     if made.official:
         found = doctor.examine(options.get('bindir'), options.get('launcher'), max(2, made.ranks))
         disk.save(os.path.join(path, 'doctor.json'), {'schema': results.SCHEMA, 'kind': 'doctor',
@@ -283,7 +283,7 @@ def print_table(folder: Folder) -> None:
     print(f'aggregate: {total.value:.3f} of {total.reference}' if total.value is not None else
           f'aggregate: none, {total.why}')
     official = 'official' if run.official else 'not official'
-    print(f'size {run.size}, {official}, tier {run.tier}' + (f' ({run.source.why})' if run.source.why else ''))
+    print(f'size {run.size}, {official}' + (f', source {run.source.why}' if run.source.why else ''))
 
 
 def status_of(run: Run) -> int:

@@ -184,7 +184,7 @@ def record_of(args: argparse.Namespace, over: str, more: Json) -> Scale:
     return Scale.from_json({
         'schema': results.SCHEMA, 'kind': 'scale', 'app': args.app, 'size': args.size, 'nonce': args.nonce or '',
         'over': over, 'command': ['rooftop', *sys.argv[1:]], 'environment': machine.environment(),
-        'seal': disk.ZEROS, **more})
+        **more})
 
 
 def main(args: argparse.Namespace) -> int:
@@ -196,7 +196,7 @@ def main(args: argparse.Namespace) -> int:
         kinds = ['strong'] * (args.strong or not args.weak) + ['weak'] * (args.weak or not args.strong)
         found = {kind: scaling.series(kind) for kind in kinds}
         scale = record_of(args, 'GPUs' if machine.gpus() and args.device != 'cpu' else 'ranks', records.plain(found))
-        disk.save(os.path.join(args.into, f'scale-{args.app}.json'), scale.to_json(), scale.nonce)
+        disk.save(os.path.join(args.into, f'scale-{args.app}.json'), scale.to_json())
     finally:
         os.close(held)
         if not scaling.any:

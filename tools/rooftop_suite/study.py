@@ -260,7 +260,7 @@ def check_settings(args: argparse.Namespace) -> None:
     disk.make_folder(args.into, USAGE)
     if not os.path.exists(path):
         return disk.save_bytes(path, (json.dumps(mine) + '\n').encode())
-    theirs = disk.parse(path)[1]
+    theirs = disk.parse(path)
     for name, value in mine.items():
         if theirs.get(name) != value:
             raise Fault(USAGE, f'{args.into} has runs with --{name} {theirs.get(name) or "(none)"}: give the same, or '

@@ -40,7 +40,7 @@ class Row(NamedTuple):
     threads: Optional[int]
     size: Optional[str]
     official: Optional[str]
-    tier: Optional[str]
+    source: Optional[str]
     app: str
     run: str
     rung: str
@@ -76,6 +76,11 @@ class Place(NamedTuple):
     system: str = ''
 
 
+def source_of(run: Run) -> str:
+    """Returns what was changed in the source of a run, or 'unchanged'."""
+    return run.source.why or ('changed' if run.source.changed else 'unchanged')
+
+
 def giga(value: Optional[float]) -> Optional[float]:
     return None if value is None else value / 1e9
 
@@ -89,7 +94,7 @@ def rows_of_result(place: Place, program: Program) -> list[Row]:
             result=place.name, date=program.date, host=program.host,
             processor=program.gpu if on == 'gpu' else program.cpu, ranks=program.ranks, threads=program.threads,
             size=run.size if run else None, official=('yes' if run.official else 'no') if run else None,
-            tier=run.tier if run else None, app=program.program, run=place.run, rung=rung.name, kind=rung.kind,
+            source=source_of(run) if run else None, app=program.program, run=place.run, rung=rung.name, kind=rung.kind,
             precision=rung.precision, declared=place.declared, verdict=row.verdict, disturbed='; '.join(row.disturbed),
             fom_gflop_per_s=giga(rung.fom), unit=row.unit, seconds_per_unit=row.seconds_per_unit,
             spread=row.spread if len(rung.windows) != 1 else None,
@@ -111,7 +116,7 @@ def rows_of_manifest(name: str, run: Run) -> list[Row]:
             fom = row.fom if row.verdict == 'VALID' else None
             rows.append(Row(
                 result=name, date=run.started, host=str(here.get('host', '')), processor=str(processor or ''),
-                ranks=run.ranks, threads=None, size=run.size, official='yes' if run.official else 'no', tier=run.tier,
+                ranks=run.ranks, threads=None, size=run.size, official='yes' if run.official else 'no', source=source_of(run),
                 app=app, run=kind, rung=row.rung or '', kind='', precision=row.precision, declared=row.declared,
                 verdict=row.verdict or 'no result', disturbed='', fom_gflop_per_s=giga(fom), spread=row.spread,
                 noise=noise_of([], row.spread or 0.0)))
@@ -126,13 +131,14 @@ class Found:
         self.programs: list[tuple[Place, Program]] = []
         self.alone: list[tuple[str, Run]] = []
         self.said: list[str] = []
-        self.seen: dict[str, str] = {}  # by seal: the name of what has it
+        self.seen: dict[str, str] = {}  # by SHA-256: the name of what has this file
 
-    def is_new(self, record: Union[Program, Run], name: str) -> bool:
-        """Returns whether none of the results before is a copy of this one."""
-        before = self.seen.get(record.seal)
+    def is_new(self, path: str, name: str) -> bool:
+        """Returns whether none of the files before is a copy of this one."""
+        sha256 = disk.sha256_of(path)
+        before = self.seen.get(sha256)
         if before is None:
-            self.seen[record.seal] = name
+            self.seen[sha256] = name
             return True
         said = f'{name}: the same results as {before}: they count once'
         self.said += [said] if said not in self.said else []
@@ -143,7 +149,7 @@ class Found:
         at = os.path.join(one.at, 'run.json') if os.path.isdir(one.at) else one.at
         value = results.read(at)
         if isinstance(value, Program):
-            if self.is_new(value, one.name):
+            if self.is_new(at, one.name):
                 self.programs.append((Place(one.name, 'single'), value))
             return
         if not isinstance(value, Run):
@@ -151,7 +157,7 @@ class Found:
         folder = Folder(os.path.dirname(at) or '.', value)
         if not folder.alone:
             self.add_folder(one, folder)
-        elif self.is_new(value, one.name):
+        elif self.is_new(at, one.name):
             self.alone.append((one.name, value))
 
     def add_folder(self, one: Given, folder: Folder) -> None:
@@ -162,7 +168,7 @@ class Found:
             if kind and not result:
                 why = 'its file is missing or was changed' if step.state == 'done' else step.why or step.state
                 self.said.append(f'{name}: {step.name} is left out: {why}')
-            elif kind and result and self.is_new(result, name):
+            elif kind and result and self.is_new(folder.file(step.json), name):
                 declared = run.peak[step.app].declared if kind == 'peak' and step.app in run.peak else ''
                 self.programs.append((Place(name, kind, run, declared, one.form.get('system', '')), result))
 

@@ -154,7 +154,7 @@ class Shares(unittest.TestCase):
 
 class Aggregate(unittest.TestCase):
     def setUp(self):
-        self.run = results.Run.from_json({**sample('run'), 'seal': disk.ZEROS, 'tier': 'baseline', 'summary': {
+        self.run = results.Run.from_json({**sample('run'), 'summary': {
             app: {'fom': fom, 'unit': 'flop/s', 'verdict': 'VALID', 'spread': 0.01, 'rung': 'x'}
             for app, fom in zip(aggregate.WEIGHTS, (1e9, 2e9, 3e9, 4e9))}})
 
@@ -170,8 +170,6 @@ class Aggregate(unittest.TestCase):
     def test_none(self):
         self.run.size = 'tiny'
         self.assertEqual(aggregate.of(self.run).why, 'no reference result of size tiny')
-        self.run.tier = 'invalid'
-        self.assertEqual(aggregate.of(self.run).why, 'protected files of the source were changed')
         self.run.summary['alya-rhs'].verdict = 'UNSTEADY'
         self.assertEqual(aggregate.of(self.run).why, 'no valid result of alya-rhs')
         self.assertIsNone(aggregate.of(self.run).value)
@@ -208,7 +206,7 @@ class Scale(unittest.TestCase):
             scale.print_series('weak', [point])
         self.assertIn('UNSTEADY: windows differ by 43.0 %', said.getvalue())
         self.assertNotIn('%', said.getvalue().partition('UNSTEADY')[0])
-        record = results.Scale.from_json({**sample('scale-nekbone'), 'seal': disk.ZEROS})
+        record = results.Scale.from_json(sample('scale-nekbone'))
         record.strong, record.weak = [], [point]
         self.assertEqual(judge.judge_scaling(record), [])
 

@@ -1,4 +1,4 @@
-"""Records, seals and seeds; the schema against the samples."""
+"""Records, files and seeds; the schema against the samples."""
 import dataclasses
 import errno
 import hashlib
@@ -17,19 +17,19 @@ from rooftop_suite import ENVIRONMENT, Fault, disk, records, results
 RUNG = ('rungs', 0)
 WRONG = [('program', path, new) for path, new in (
     (('schema',), 1), (('program',), 'hpl'), (('date',), 'today'), (('ranks',), 0), (('ranks',), 1.5),
-    (('ranks',), True), (('seal',), 'ab'), (('inputs_digest',), None), (RUNG + ('name',), ''),
+    (('ranks',), True), (('inputs_digest',), None), (RUNG + ('name',), ''),
     (RUNG + ('kind',), 'fpga'),
     (RUNG + ('window_seconds',), []), (RUNG + ('window_seconds', 0), 0), (RUNG + ('checks', 0, 'more'), 1),
     (RUNG + ('memory_bytes', 'host'), 3), (RUNG + ('spread',), -1), (RUNG + ('verdict',), True),
     (RUNG + ('disturbed',), 'much'),
     (('ceilings_cpu', 'copy_bytes_per_s'), 'fast'), (('verdict',), 'valid'), (('absent', 0, 'kind'), 'x'),
     (('options', 'x'), []))] + [('run', path, new) for path, new in (
-        (('size',), 'huge'), (('tier',), 'best'), (('official',), 'yes'), (('steps', 0, 'state'), 'over'),
-        (('steps', 0, 'more'), 1), (('steps', 0, 'exit'), '0'), (('source', 'tree_sha256'), 'x'),
+        (('size',), 'huge'), (('official',), 'yes'), (('steps', 0, 'state'), 'over'),
+        (('steps', 0, 'more'), 1), (('steps', 0, 'exit'), '0'), (('source', 'diff_sha256'), 'x'),
         (('launcher',), 'srun'),
         (('summary', 'nekbone', 'verdict'), 'GOOD'), (('programs', 'nekbone', 'sha256'), ''))]
-MISSING = [('program', name) for name in ('seal', 'nonce', 'gpu')] + \
-    [('run', name) for name in ('steps', 'source', 'tier')]
+MISSING = [('program', name) for name in ('nonce', 'gpu')] + \
+    [('run', name) for name in ('steps', 'source')]
 
 
 class Records(InFolder):
@@ -38,7 +38,7 @@ class Records(InFolder):
         super().setUpClass()
         standin('bin', '--json', 'result.json', '--nonce', 'n1')
         cls.good = {'program': json.loads(pathlib.Path('result.json').read_text()),
-                    'run': {**sample('run'), 'seal': disk.ZEROS, 'programs': {
+                    'run': {**sample('run'), 'programs': {
                         'nekbone': {'path': 'nekbone', 'sha256': 'a' * 64, 'version': {}}}}}
 
     def cases(self):
@@ -49,7 +49,7 @@ class Records(InFolder):
             yield kind, {key: value for key, value in self.good[kind].items() if key != name}, f'{kind} without {name}'
 
     def test_good(self):
-        for value in (*self.good.values(), {**sample('scale-nekbone'), 'seal': disk.ZEROS}):
+        for value in (*self.good.values(), sample('scale-nekbone')):
             results.record_of(value)
 
     def test_wrong(self):
@@ -66,7 +66,7 @@ class Records(InFolder):
     def test_round_trip(self):
         run = results.Run.from_json(self.good['run'])
         self.assertEqual(dataclasses.asdict(results.Run.from_json(run.to_json())), dataclasses.asdict(run))
-        disk.save('again.json', run.to_json(), run.nonce)
+        disk.save('again.json', run.to_json())
         again = results.load('again.json', results.Run, run.nonce)
         self.assertEqual([step.to_json() for step in again.steps], [step.to_json() for step in run.steps])
 
@@ -82,7 +82,7 @@ class Records(InFolder):
             rule = {name: member for name, member in schema.items() if name != 'oneOf'}
             validators[kind] = jsonschema.Draft202012Validator({**rule, '$ref': f'#/$defs/{kind}'})
         for path in sorted((SOURCE / 'tests' / 'suite' / 'samples').glob('*.json')):
-            value = {**json.loads(path.read_text()), 'seal': disk.ZEROS}
+            value = json.loads(path.read_text())
             with self.subTest(path.name):
                 validators[value.get('kind', 'program')].validate(value)
                 results.record_of(value)
@@ -94,17 +94,6 @@ class Records(InFolder):
 
 
 class Files(InFolder):
-    def test_seal(self):
-        """The seal is computed a second way here."""
-        disk.save('one.json', {'a': 1, 'nonce': 'n'}, 'n')
-        data = pathlib.Path('one.json').read_bytes()
-        seal = json.loads(data)['seal']
-        self.assertEqual(seal, hashlib.sha256(b'n\n' + data.replace(seal.encode(), b'0' * 64)).hexdigest())
-        self.assertIs(disk.seal_holds(data, 'n'), True)
-        self.assertIs(disk.seal_holds(data, 'm'), False)
-        self.assertIs(disk.seal_holds(data.replace(b'1', b'2'), 'n'), False)
-        self.assertIsNone(disk.seal_holds(b'{"a": 1}', 'n'))
-
     def test_seed(self):
         self.assertEqual(disk.seed_of('n1'), int(hashlib.sha256(b'rooftop:n1').hexdigest()[:16], 16) % (1 << 62))
 

@@ -1,4 +1,4 @@
-"""Which class a source file is of, and the tier of a release that was changed; the lessons and their files."""
+"""Which files of a release or a clone were changed; the lessons and their files."""
 import os
 import pathlib
 import subprocess
@@ -8,44 +8,6 @@ from unittest import mock
 from helper import SOURCE, InFolder
 
 from rooftop_suite import lessons, results, source, tasks
-
-CLASSES = {
-    'protected': ('apps/nekbone/app.c', 'apps/nekbone/problem.c', 'apps/nekbone/solve.c', 'apps/nekbone/work.c',
-                  'apps/nekbone/judge/verify.c', 'apps/gfnn-wave/judge/oracle.c', 'apps/alya-rhs/input/read.c',
-                  'apps/gfnn-wave/cpu/reference.c', 'apps/gfnn-wave/cpu/predict_reference.c', 'inputs/nekbone/case.txt',
-                  'common/judge/verify.c', 'common/driver/main.c', 'common/measure/ceiling.c', 'common/machine/timer.c',
-                  'common/machine/energy.h', 'common/io/json.c', 'common/base/sha256.c', 'common/app/ladder.c',
-                  'common/mesh/gmsh.c', 'tools/rooftop', 'tools/rooftop_suite/verify.py', 'tools/rooftop_suite/page.html'),
-    'rungs': ('apps/nekbone/cpu/jammed.c', 'apps/nekbone/cuda/fused.cu', 'apps/nekbone/kokkos/kokkos.cpp',
-              'apps/nekbone/openacc/openacc.c', 'apps/nekbone/ladder.def', 'apps/nekbone/kernel.h',
-              'apps/gfnn-wave/precond.c', 'apps/alya-rhs/patches.h'),
-    'glue': ('configure.ac', 'Makefile.am', 'bootstrap', 'm4/rt_cuda.m4', 'common/machine/memory.c',
-             'common/machine/device.c', 'common/machine/kokkos.cpp', 'common/halo/exchange.c', 'common/base/mem.c',
-             'common/tune/search.c', 'apps/nekbone/nekbone.h', 'apps/nekbone/local.mk'),
-    None: ('README.md', 'docs/run-rules.md', 'tests/nekbone/cli.sh', 'tools/coverage', 'apps/nekbone/README.md',
-           'apps/alya-rhs/picture.png', 'common/judge/verify.o',
-           'tools/rooftop_suite/__pycache__/cli.pyc')}
-
-
-class Classes(unittest.TestCase):
-    def test_classes(self):
-        for wanted, paths in CLASSES.items():
-            for path in paths:
-                with self.subTest(path):
-                    got = source.class_of(path) if path.split('/')[0] in source.FOLDERS + source.TOP else None
-                    self.assertEqual(got, wanted)
-
-    def test_every_file(self):
-        """Every source file of an app and of common/ is of some class."""
-        for folder in ('apps', 'common'):
-            for path in (SOURCE / folder).rglob('*.[ch]*'):
-                self.assertIsNotNone(source.class_of(str(path.relative_to(SOURCE))), path)
-
-    def test_tier(self):
-        self.assertEqual([source.tier_of(paths) for paths in (
-            [], ['README.md'], ['common/halo/plan.c'], ['common/halo/plan.c', 'apps/nekbone/cpu/x.c'],
-            ['apps/nekbone/cpu/x.c', 'common/judge/verify.c'])], ['baseline', 'baseline', 'ported', 'optimised', 'invalid'])
-
 
 class Releases(InFolder):
     def put(self, path, text):
@@ -57,14 +19,11 @@ class Releases(InFolder):
         for path in ('configure.ac', 'configure', 'Makefile.in', 'build-aux/depcomp', 'common/driver/main.c', 'common/halo/plan.c', 'apps/nekbone/cpu/jammed.c'):
             self.put(path, 'as released\n')
         self.put(source.MANIFEST, source.manifest('tree'))
-        cases = (('common/driver/main.o', 'baseline'), ('common/librooftop.a', 'baseline'),
-                 ('common/rooftop.pc', 'baseline'), ('apps/nekbone/judge/verify.o', 'baseline'),
-                 ('build-aux/depcomp', 'ported'),
-                 ('configure', 'ported'), ('common/halo/plan.c', 'ported'),
-                 ('apps/nekbone/cpu/new.c', 'optimised'), ('common/driver/main.c', 'invalid'))
-        for path, expected in cases:  # each in addition to those before it
+        cases = ('common/driver/main.o', 'build-aux/depcomp', 'configure', 'common/driver/main.c')
+        for path in cases:
             self.put(path, 'made or changed\n')
-            self.assertEqual(source.judge_tree('tree')[1], expected, path)
+        os.remove('tree/common/halo/plan.c')
+        self.assertEqual(sorted(source.judge_tree('tree').changed), sorted(['common/halo/plan.c', *cases[1:]]))
 
 
 class Clones(InFolder):
@@ -72,27 +31,26 @@ class Clones(InFolder):
         subprocess.run(['git', '-C', 'clone', '-c', 'user.name=x', '-c', 'user.email=x@x', *words], check=True,
                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
-    def test_hidden(self):
-        """Files are compared with the commit, whatever git was told to overlook."""
-        paths = ('configure.ac', 'common/driver/main.c', 'apps/nekbone/work.c', 'tools/rooftop')
-        for path in paths:
+    def test_changed(self):
+        """What git says differs from the commit, but for documents and what a build left."""
+        for path in ('configure.ac', 'apps/nekbone/work.c', 'README.md', 'common/old.c'):
             os.makedirs(os.path.dirname(os.path.join('clone', path)), exist_ok=True)
             pathlib.Path('clone', path).write_text('as committed\n')
+        pathlib.Path('clone', '.gitignore').write_text('*.o\n')
         self.git('init', '-q')
         self.git('add', '.')
         self.git('commit', '-q', '-m', 'all')
-        pathlib.Path('clone', 'configure').write_text('made by ./bootstrap\n')
-        clean, tier = source.judge_tree('clone')
-        self.assertEqual((clean.changed, tier), ([], 'baseline'))
-        self.assertEqual(source.sha256(source.tree_at('clone', clean.commit)), clean.tree_sha256)
-        self.git('update-index', '--assume-unchanged', paths[1])
-        self.git('update-index', '--skip-worktree', paths[2])
-        for path in paths[1:3]:
+        pathlib.Path('clone', 'common/main.o').write_text('made\n')
+        clean = source.judge_tree('clone')
+        self.assertEqual((clean.changed, clean.why, len(clean.commit or '')), ([], '', 40))
+        for path in ('README.md', 'apps/nekbone/work.c', 'common/new.c'):
             pathlib.Path('clone', path).write_text('changed\n')
-        what, tier = source.judge_tree('clone')
-        self.assertEqual((what.changed, tier), (sorted(paths[1:3]), 'invalid'))
+        os.remove('clone/common/old.c')
+        what = source.judge_tree('clone')
+        self.assertEqual(sorted(what.changed), ['apps/nekbone/work.c', 'common/new.c', 'common/old.c'])
         with mock.patch.object(source, 'source_tree', lambda: 'clone'):
             self.assertIn(b'+++ b/apps/nekbone/work.c\n@@ -1 +1 @@\n-as committed\n+changed\n', source.diff())
+        self.assertIn('neither', source.judge_tree('clone/apps').why)
 
 
 class Lessons(unittest.TestCase):
