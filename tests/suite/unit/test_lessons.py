@@ -149,14 +149,6 @@ class Drawings(unittest.TestCase):
         self.assertIn('place', drawings.problem('mesh 8x8, a core per whole; attic: u'))
         self.assertIn('not "data', drawings.problem('mesh, a core'))
 
-    def test_drawings_of_ideas(self):
-        """python3 -m rooftop_suite.drawings docs/lessons/drawings writes them."""
-        pages = [LESSONS / 'primer.md', LESSONS.parents[1] / 'apps/gfnn-wave/README.md']
-        shown = ''.join(page.read_text() for page in pages)
-        for name, text in drawings.ideas().items():
-            self.assertEqual((LESSONS / 'drawings' / name).read_text(), text, name)
-            self.assertIn(f'drawings/{name}', shown)
-
 
 CEILINGS = ('4.3 TB/s', '4300 GB/s', '4385 GB/s', '4440 GB/s', '33 TFlop/s', '33000 GFlop/s', '33.4 TFlop/s',
             '65.2 TFlop/s')  # of an H200, as questions take them
