@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Callable, Optional
 
-from . import calculations, drawings, figures, lessons, page, plots, recorded, sections
+from . import drawings, figures, lessons, page, plots, recorded, sections
 from .page import Html, details, fill, inline, join, pre
 from .programs import EXTENTS
 from .prose import plain, prose
@@ -21,8 +21,7 @@ MOST_BYTES = 80_000  # of a page: what a reader on a telephone waits for
 MOST_CODE = (80, 60, 50, 40, 30, 25, 20, 15, 10, 7, 5, 0)  # lines per rung: as many as let the page be below MOST_BYTES
 LONGEST = 40  # letters of a kernel's name
 COLUMNS = ('us per unit', 'step', 'of bandwidth', 'of FMA')
-H200 = (('bandwidth', 4.2e12, 4.5e12), ('fp64', 32.5e12, 33.9e12), ('fp32', 64e12, 66e12))  # its ceilings, in questions
-RATE = re.compile(r'\b(\d+(?:\.\d+)?)\s(GB/s|TB/s|GFlop/s|TFlop/s)')
+RATE = re.compile(r'\d\s(?:GB/s|TB/s|GFlop/s|TFlop/s)')
 
 
 @dataclass(repr=False, eq=False)
@@ -89,42 +88,14 @@ def ceiling(result: figures.Result, processor: str, what: str) -> Optional[float
     return result.bandwidth(processor)[0] if what == 'bandwidth' else result.fma(processor, what)
 
 
-def own(found: 're.Match[str]', result: figures.Result, processor: str) -> str:
-    """Returns this machine's ceiling for one of the H200, and any other rate as it is."""
-    value = float(found[1]) * {'G': 1e9, 'T': 1e12}[found[2][0]]
-    for what, low, high in H200:
-        rate = ceiling(result, processor, what) if (what == 'bandwidth') == found[2].endswith('B/s') else None
-        if rate and low <= value <= high:
-            return f'{figures.short(rate / 1e9)} G{found[2][1:]}'
-    return found[0]
-
-
-def here(text: str, result: figures.Result, processor: str) -> str:
-    """Returns a text in which a ceiling of the H200 stands in brackets behind this machine's."""
-    def both(found: 're.Match[str]') -> str:
-        ours = own(found, result, processor)
-        return ours if ours == found[0] else f'{ours} (H200: {found[0]})'
-    return RATE.sub(both, text)
-
-
-def worked(text: str, result: figures.Result, processor: str) -> str:
-    """Returns an answer in which a calculation with the H200's ceilings, or with a result of such a one, stands in
-    brackets behind the same with this machine's. Those with a time measured on the H200 are left."""
-    said, end, known = '', 0, dict[str, str]()
-    for one in calculations.calculations(text):
-        left = RATE.sub(lambda found: own(found, result, processor), one.left)
-        for theirs, ours in known.items():
-            left = re.sub(rf'(?<![\w.,]){theirs}(?![\w/])', ours, left)
-        value, unit = calculations.value_of(left), calculations.unit_of(one.right)
-        said += here(text[end:one.begin], result, processor)
-        end = one.end
-        if one.linked or left == one.left or value is None:
-            said += text[one.begin:end]
-            continue
-        ours = f'{figures.short(value / calculations.UNITS.get(unit, 1.0))} {unit}'.strip()
-        known[r'\s'.join(map(re.escape, one.right.split()))] = ours
-        said += f'{left} = {ours} (H200: {text[one.begin:end]})'
-    return said + here(text[end:], result, processor)
+def question(lesson: Lesson, one: Page, text: str) -> str:
+    """Returns a question, and where it names the H200's ceilings those of this machine too."""
+    if not (one.rung and RATE.search(text)):
+        return text
+    bandwidth = ceiling(lesson.result, one.rung.processor, 'bandwidth')
+    fma = lesson.result.fma(one.rung.processor, one.rung.row.arithmetic)
+    said = [f'{figures.short(rate / 1e9)} {unit}' for rate, unit in ((bandwidth, 'GB/s'), (fma, 'GFlop/s')) if rate]
+    return f'{text} And on this machine, with {" and ".join(said)}?' if said else text
 
 
 # ---- What this machine did ----
@@ -266,17 +237,9 @@ def reasons(lesson: Lesson) -> list[str]:
     return [f'{", ".join(names)}: {reason}' for reason, names in why.items()]
 
 
-def question(lesson: Lesson, one: Page, text: str) -> str:
-    processor = one.rung.processor if one.rung else ''
-    return here(text, lesson.result, processor) if processor else text
-
-
-def answer(lesson: Lesson, one: Page) -> list[str]:
+def answer(one: Page) -> list[str]:
     """Returns the paragraphs that are folded away."""
-    if not one.lesson:
-        return []
-    text = worked(one.lesson.answer, lesson.result, one.rung.processor) if one.rung else one.lesson.answer
-    return [text, f'*What did not help.* {one.lesson.unhelpful}']
+    return [one.lesson.answer, f'*What did not help.* {one.lesson.unhelpful}'] if one.lesson else []
 
 
 def fitting(made: Callable[[int], str]) -> str:
@@ -297,7 +260,7 @@ def markdown_page(lesson: Lesson, number: int, one: Page, most: int) -> list[str
         out += [f'**Idea.** {plain(text.idea)}', f'**Data.** {drawings.words(text.drawing)}.' if text.drawing else '',
                 f'**Predict.** {plain(question(lesson, one, text.predict))}']
     out.append('<details><summary>The answer, and what this machine did</summary>\n')
-    out += [plain(part) for part in answer(lesson, one)]
+    out += [plain(part) for part in answer(one)]
     for said, block in machine(lesson, one):
         out += [said] + ([fenced(block)] if block else [])
     out += ['</details>', f'**Look at.** {plain(text.look)}' if text else '']
@@ -350,7 +313,7 @@ def html_page(lesson: Lesson, number: int, one: Page, most: int) -> Html:
     text = one.lesson
     out = [labelled('Idea', text.idea), drawing_of(one), labelled('Predict', question(lesson, one, text.predict))] \
         if text else []
-    body = [prose(part) for part in answer(lesson, one)]
+    body = [prose(part) for part in answer(one)]
     for said, block in machine(lesson, one):
         body += [inline('p', said)] + ([pre(block)] if block else [])
     out.append(details('The answer, and what this machine did', join(body, '\n')))

@@ -53,7 +53,7 @@ def rung_cells(lesson: Lesson, one: Page) -> list[tuple[str, str]]:
     parts = [f'## {one.name}', f'**Idea.** {plain(text.idea)}',
              f'**Data.** {drawings.words(text.drawing)}.' if text.drawing else '',
              f'**Predict**, before you run the next cell. {plain(question(lesson, one, text.predict))}']
-    folded = '\n\n'.join(['<details><summary>The answer</summary>', *map(plain, answer(lesson, one)), '</details>',
+    folded = '\n\n'.join(['<details><summary>The answer</summary>', *map(plain, answer(one)), '</details>',
                           f'**Look at.** {plain(text.look)}'])
     return [('markdown', '\n\n'.join(filter(None, parts))), ('code', f'run({one.name!r})'), ('markdown', folded)]
 

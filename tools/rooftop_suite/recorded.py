@@ -25,7 +25,7 @@ import os
 import re
 from typing import NamedTuple, Optional
 
-from . import ENVIRONMENT, Fault, calculations, disk, figures, results, shipped
+from . import ENVIRONMENT, Fault, disk, figures, results, shipped
 from .programs import EXTENTS
 from .disk import sha256_of
 from .results import APPS
@@ -170,15 +170,15 @@ def told(key: str) -> str:
 
 
 def refreshed(text: str) -> str:
-    """Returns a lesson with the figures that are recorded, and calculations with them done anew. A link to what is no
-    longer recorded stays as it is: the unit tests name it."""
+    """Returns a lesson with the figures that are recorded. A link to what is no longer recorded stays as it is: the
+    unit tests name it."""
     def figure(link: 're.Match[str]') -> str:
         try:
             said = text_of(link[2])
         except Fault:
             return link[0]
         return link[0] if link[1].split() == said.split() else f'[{said}](../reference/ladders.json#{link[2]})'
-    return calculations.renewed(LINK.sub(figure, text))
+    return LINK.sub(figure, text)
 
 
 def refresh() -> None:
