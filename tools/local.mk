@@ -60,7 +60,7 @@ check-types:
 
 # The ladders that the lessons quote, run here and recorded in docs/reference; the results are left in ladders.tmp.
 ladders: $(bin_PROGRAMS)
-	@$(rt_python) -m rooftop_suite.record --bindir . $(LADDERS)
+	@$(rt_python) -m rooftop_suite.recorded . $(LADDERS)
 
 manifest:
 	@$(rt_python) -m rooftop_suite.source manifest '$(srcdir)'

@@ -15,17 +15,20 @@ ladder and a rung, and then what of it:
     nekbone.shared/global       how many times as fast as global shared is
     nekbone.ceilings.gpu.read   of the job: read, copy, triad, fma64, fma32; gpu or cpu
 
-`make ladders` runs the ladders (record.py). `python3 -m rooftop_suite.recorded`, in tools/, brings the lessons up to
-date.
+`make ladders` runs the ladders and keeps what is VALID; a ladder that this machine cannot run stays as it was recorded.
+`python3 -m rooftop_suite.recorded`, in tools/, only brings the lessons up to date.
 """
 import functools
 import glob
 import json
 import os
 import re
+import subprocess
+import sys
 from typing import NamedTuple, Optional
 
-from . import ENVIRONMENT, Fault, disk, figures, results, shipped
+from . import ENVIRONMENT, USAGE, Fault, disk, figures, programs, results, shipped
+from .cli import complain
 from .programs import EXTENTS
 from .disk import sha256_of
 from .results import APPS
@@ -36,6 +39,27 @@ LINK = re.compile(r'\[([^\]]*)\]\(\.\./reference/ladders\.json#([\w@:./-]+)\)')
 KEY = re.compile(r'([\w@-]+)\.([\w-]+)(?:/([\w-]+)|:([\w-]+)|\.(bandwidth|flops|fom|rate|moved))?')
 CEILING = re.compile(r'([\w@-]+)\.ceilings\.(gpu|cpu)\.(read|copy|triad|fma64|fma32)')
 CEILINGS = ('read', 'copy', 'triad', 'fma64', 'fma32')
+INTO = 'ladders.tmp'  # where results are left
+RUNS = {  # what the lessons need, at the sizes of the apps' READMEs; @core: one core
+    'nekbone': '--device 0 --elements 16x16x16 --degree 9 --ladder --only gpu --profile',
+    'alya-rhs': '--device 0 --cells 240x200x28 --ladder --only gpu',
+    'gfnn-wave': '--device 0 --elements 104x104x104 --ladder --only gpu',
+    'fun3d-mcpi': '--device 0 --surface 55 --layers 27 --ladder --only sweeps',
+    'nekbone@343': '--device 0 --elements 7x7x7 --degree 9 --ladder --only gpu',
+    'fun3d-mcpi@fp16': '--device 0 --surface 55 --layers 27 --offdiagonal fp16 --ladder --only sweeps',
+    'nekbone@lines': '--device 0 --elements 16x16x16 --degree 9 --rung batched --profile',
+    'nekbone@dgemm': '--device 0 --elements 16x16x16 --degree 9 --rung batched --profile '
+                     '--choose mxm1=dgemm,mxm2=dgemm,mxm3=dgemm',
+    'nekbone@solve': '--device 0 --elements 8x8x8 --degree 9 --ladder --only solve',
+    'gfnn-wave@bj': '--device 0 --elements 104x104x104 --rung solve-cuda --precond bj',
+    'gfnn-wave@cheb': '--device 0 --elements 104x104x104 --rung solve-cuda --precond cheb --degree 7',
+    'nekbone@core': '--device cpu --threads 1 --elements 8x8x8 --degree 9 --iterations 20 --ladder --only cpu',
+    'alya-rhs@core': '--device cpu --threads 1 --cells 24x20x28 --ladder --only cpu',
+    'fun3d-mcpi@core': '--device cpu --threads 1 --surface 29 --layers 25 --sweeps 3 --ladder --only sweeps',
+    'gfnn-wave@core': '--device cpu --threads 1 --elements 32x32x32 --ladder --only operator',
+    'gfnn-wave@core-predictor': '--device cpu --threads 1 --elements 32x32x32 --ladder --only predictor '
+                                '--precision fp32',
+    'nekbone@cpu': '--device cpu --elements 8x8x8 --degree 9 --ladder --only cpu'}
 
 
 class Rung(NamedTuple):
@@ -191,5 +215,24 @@ def refresh() -> None:
             disk.save_bytes(lesson, refreshed(text).encode())
 
 
-if __name__ == '__main__':
-    refresh()
+def run(folder: str, bindir: str, names: list[str]) -> None:
+    """Runs these ladders, or all, and leaves their results in the folder."""
+    unknown = [name for name in names if name not in RUNS]
+    if unknown:
+        raise Fault(USAGE, f"there is no ladder '{unknown[0]}'; known: {', '.join(RUNS)}")
+    disk.make_folder(folder)
+    for name in names or RUNS:
+        program = programs.find(name.partition('@')[0], bindir)
+        subprocess.run([program, *RUNS[name].split(), '--no-tuning', '--quiet', '--seconds=0.2', '--json',
+                        os.path.join(folder, f'{name}.json')], check=False)
+
+
+if __name__ == '__main__':  # [BINDIR [NAME..]]
+    try:
+        if len(sys.argv) > 1:
+            run(INTO, sys.argv[1], sys.argv[2:])
+            print('kept:', *keep(INTO))
+        refresh()
+    except Fault as fault:
+        complain(str(fault))
+        sys.exit(fault.status)

@@ -1,6 +1,4 @@
 """The lessons as pages, notebook and slides; their drawings; and their figures, which are those recorded."""
-import contextlib
-import io
 import json
 import os
 import pathlib
@@ -10,8 +8,8 @@ from unittest import mock
 
 import helper
 from helper import SOURCE
-from rooftop_suite import (Fault, climb, drawings, figures, lesson_page, lessons, notebook, record,
-                           recorded, results, slides, tasks)
+from rooftop_suite import (Fault, climb, drawings, figures, lesson_page, lessons, notebook, recorded,
+                           results, slides, tasks)
 
 LESSONS = SOURCE / 'docs' / 'lessons'
 
@@ -195,42 +193,28 @@ class Counting(helper.InFolder):
 
 
 class Recording(helper.InFolder):
-    def run_one(self, into, *words, how=''):
-        with mock.patch.dict(os.environ, STANDIN=how), contextlib.redirect_stdout(io.StringIO()), \
-                contextlib.redirect_stderr(io.StringIO()):
-            return record.main(['--bindir', 'bin', '--into', into, '--run', *words])
-
-    def test_run(self):
-        """A ladder's result is kept under its name; one that fails, is a lie or came too late leaves none."""
-        for how, status in (('fail', 3), ('truncated', 3), ('', 0)):
-            self.assertEqual(self.run_one('one', 'nekbone@core', how=how), status, how)
-            self.assertEqual(os.listdir('one'), [] if how else ['nekbone@core.json'])
-        kept = recorded.compact('one/nekbone@core.json')
-        self.assertEqual((kept['name'], kept['cpu'], sorted(kept['rungs'])),
-                         ('nekbone@core', 'Stand-in', ['fast', 'plain']))
-        self.assertEqual(kept['rungs']['plain'][:3], [0.014927, 'loop', 0.0054])  # 8 x 8 x 8 of 7 x 7 x 7 elements
-        self.assertEqual(self.run_one('one', '--limit', '1', 'nekbone@core'), 3)
-        self.assertRaisesRegex(Fault, 'no ladder', self.run_one, 'one', 'nothing')
-
     def test_keep(self):
-        """What was recorded of other ladders stays; a disturbed rung is not recorded."""
-        self.run_one('two', 'nekbone@cpu')
-        self.run_one('two', 'nekbone@core', how='unsteady')
+        """What was recorded of other ladders stays, as does one that fails; a disturbed rung is not recorded."""
         before = recorded.rows()
+        for name, how in (('nekbone@cpu', ''), ('nekbone@core', 'unsteady'), ('nekbone@343', 'fail')):
+            with mock.patch.dict(os.environ, STANDIN=how):
+                recorded.run('two', 'bin', [name])
         with mock.patch.object(recorded, 'shipped', lambda *path: path[-1]), \
                 mock.patch.object(recorded, 'refresh', lambda: None):
             pathlib.Path('ladders.json').write_text(json.dumps(before[:2]))
             self.assertEqual(recorded.keep('two'), ['nekbone@cpu'])
-            self.assertEqual([row['name'] for row in json.loads(pathlib.Path('ladders.json').read_text())],
-                             sorted([before[0]['name'], before[1]['name'], 'nekbone@cpu']))
+            kept = json.loads(pathlib.Path('ladders.json').read_text())
+        self.assertEqual([row['name'] for row in kept], sorted([before[0]['name'], before[1]['name'], 'nekbone@cpu']))
+        rungs = next(row['rungs'] for row in kept if row['name'] == 'nekbone@cpu')
+        self.assertEqual(rungs['plain'][:3], [0.014927, 'loop', 0.0054])  # 8 x 8 x 8 of 7 x 7 x 7 elements
         recorded.ladders.cache_clear()
+        self.assertRaisesRegex(Fault, 'no ladder', recorded.run, 'two', 'bin', ['nothing'])
 
     def test_every_ladder_is_run(self):
         """make ladders runs whatever the lessons quote."""
-        names = {run.name for run in record.RUNS}
         for lesson in recorded.LESSONS:
             for _, key in recorded.LINK.findall((LESSONS / f'{lesson}.md').read_text()):
-                self.assertIn(key.partition('.')[0], names)
+                self.assertIn(key.partition('.')[0], recorded.RUNS)
 
 
 class Starters(unittest.TestCase):
