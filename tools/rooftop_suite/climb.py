@@ -36,8 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--result', metavar='FILE', help='run nothing: the lesson of a result of --ladder --json, of any machine')
     add('--source', metavar='DIR', help='the source tree, for the code (default: that of this tool)')
     add('--no-counters', action='store_true', help='do not use Nsight Compute, which runs each CUDA rung once more')
-    add('--notebook', action='store_true', help='write lesson.ipynb too: a Jupyter notebook that runs the rungs')
-    add('--slides', action='store_true', help='write slides.html too: a slide per rung, without network or script')
+    add('--notebook', action='store_true', help='write lesson.ipynb too: a Jupyter notebook that runs the rungs (needs nbformat)')
+    add('--slides', action='store_true', help='write slides.html too, without network or script (needs Jinja2)')
     programs.add_arguments(parser)
 
 

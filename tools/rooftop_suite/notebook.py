@@ -1,10 +1,7 @@
-"""A lesson as a Jupyter notebook: it runs the rungs, says what each did, and draws the climb. Its JSON is written
-here."""
-import json
+"""A lesson as a Jupyter notebook: it runs the rungs, says what each did, and draws the climb."""
 import os
-from typing import Any
 
-from . import drawings, shipped
+from . import ENVIRONMENT, Fault, drawings, shipped
 from .lesson_page import Lesson, Page, answer, question
 from .prose import plain
 
@@ -38,13 +35,6 @@ def climb():
 '''
 
 
-def cell(number: int, kind: str, text: str) -> dict[str, Any]:
-    made: dict[str, Any] = {'cell_type': kind, 'id': f'cell-{number}', 'metadata': {}, 'source': text.splitlines(True)}
-    if kind == 'code':
-        made.update(execution_count=None, outputs=[])
-    return made
-
-
 def rung_cells(lesson: Lesson, one: Page) -> list[tuple[str, str]]:
     """Returns [(kind, text)] on a rung: idea and question, the run, and the answer, folded."""
     text = one.lesson
@@ -60,12 +50,17 @@ def rung_cells(lesson: Lesson, one: Page) -> list[tuple[str, str]]:
 
 def notebook(lesson: Lesson, program: str, options: list[str]) -> str:
     """Returns the notebook, for the rungs that ran here."""
+    try:
+        from nbformat import v4, writes
+    except ImportError:
+        raise Fault(ENVIRONMENT, 'a notebook needs nbformat (Debian: apt install python3-nbformat)') from None
     tools = os.path.dirname(os.path.dirname(shipped('page.html')))
     setup = SETUP.format(tools=tools, program=program, options=options, app=lesson.app)
     cells = [('markdown', f'# {lesson.text.title}\n\n{plain(lesson.text.introduction)}'), ('code', setup)]
     for one in lesson.here:
         cells += rung_cells(lesson, one)
     cells += [('markdown', '## The whole climb'), ('code', 'climb()')]
-    return json.dumps({'cells': [cell(i, *made) for i, made in enumerate(cells)], 'metadata': {
-        'kernelspec': {'display_name': 'Python 3', 'language': 'python', 'name': 'python3'},
-        'language_info': {'name': 'python'}}, 'nbformat': 4, 'nbformat_minor': 5}, indent=1) + '\n'
+    make = {'markdown': v4.new_markdown_cell, 'code': v4.new_code_cell}
+    kernel = {'display_name': 'Python 3', 'language': 'python', 'name': 'python3'}
+    return str(writes(v4.new_notebook(cells=[make[kind](text, id=f'cell-{i}') for i, (kind, text) in enumerate(cells)],
+                                      metadata={'kernelspec': kernel})))

@@ -1,16 +1,33 @@
 """Pages of HTML that need nothing else. Their parts are in page.html; this fills them in, and escapes all text."""
 import functools
+import os
 import re
 import string
 from collections.abc import Iterable, Sequence
-from typing import Union
+from typing import TYPE_CHECKING, Union
 
-from . import shipped
+from . import ENVIRONMENT, Fault, shipped
 from .svg import STYLE, escape
+
+if TYPE_CHECKING:
+    import jinja2
 
 
 class Html(str):
     """Text that is HTML already."""
+
+    def __html__(self) -> str:  # Jinja2 asks for it
+        return self
+
+
+def template(name: str) -> 'jinja2.Template':
+    """Returns a template of this folder, which escapes text that is not Html."""
+    try:
+        import jinja2
+    except ImportError:
+        raise Fault(ENVIRONMENT, f'{name} needs Jinja2 (Debian: apt install python3-jinja2)') from None
+    return jinja2.Environment(loader=jinja2.FileSystemLoader(os.path.dirname(__file__)), autoescape=True,
+                              undefined=jinja2.StrictUndefined).get_template(name)
 
 
 def escaped(value: object) -> Html:

@@ -3,7 +3,9 @@ import json
 import os
 import pathlib
 import re
+import sys
 import unittest
+from importlib.util import find_spec
 from unittest import mock
 
 import helper
@@ -115,6 +117,14 @@ class Pages(unittest.TestCase):
         rung.row.disturbed = ['a load']
         self.assertEqual(lesson_page.limiter(rung, 1), 'unknown: the machine was disturbed')
 
+    def test_what_needs_a_package(self):
+        """One line says what is to be installed."""
+        for missing, make in (('jinja2', lambda: slides.slides(self.lesson)),
+                              ('nbformat', lambda: notebook.notebook(self.lesson, 'x', []))):
+            with mock.patch.dict(sys.modules, {missing: None}):
+                self.assertRaisesRegex(Fault, f'apt install python3-{missing}', make)
+
+    @unittest.skipUnless(find_spec('jinja2') and find_spec('nbformat'), 'no Jinja2, or no nbformat')
     def test_notebook_and_slides(self):
         made = json.loads(notebook.notebook(self.lesson, '/x/nekbone', ['--device=cpu']))
         self.assertEqual((made['nbformat'], len({one['id'] for one in made['cells']})), (4, len(made['cells'])))
@@ -122,7 +132,7 @@ class Pages(unittest.TestCase):
         self.assertEqual(code[1:-1], [f'run({one.name!r})' for one in self.lesson.here])
         compile(code[0], 'setup', 'exec')
         deck = slides.slides(self.lesson)
-        self.assertEqual(deck.count('<section class="slide"'), len(self.lesson.here) + 2)
+        self.assertEqual(deck.count('<section class="slide"'), 2 * len(self.lesson.here) + 2)
         self.assertNotRegex(deck, r'<script|src="http|href="http')
 
 
