@@ -62,8 +62,6 @@ static const rt_opt_t options[] = {
         "of 6 for gf8 and two kernels at 20 us; tensor and OpenACC have 3 alone, so solve-cuda takes "
         "more with --precision fp32"),
     RT_INT(CONFIG, degree, "degree", "N", "7", 1, 64, "for cheb: degree of the polynomial"),
-    RT_INT(CONFIG, smooth, "smooth", "N", "0", 0, 1,
-           "for gf8 and gfm: Jacobi sweeps before and after the network"),
     RT_CHOICE(CONFIG, precision, "precision", "NAME", "fp16", precisions,
               "for gf8 and gfm: precision of r; sums are in fp32"),
     RT_CHOICE(CONFIG, vectors, "vectors", "NAME", "fp32", types,
@@ -103,7 +101,6 @@ static bool from_file(const gfnn_config_t *config)
 
 static void check_solver(const gfnn_config_t *config)
 {
-    const char *precond = gfnn_precond_names[config->precond];
     const bool shipped = strcmp(config->weights, "shipped") == 0;
     if (config->precond == GFNN_GFM && shipped && config->kernels != 2 && config->kernels != 4 &&
         config->kernels != 8)
@@ -113,12 +110,7 @@ static void check_solver(const gfnn_config_t *config)
                   (long long)config->kernels);
     if (!shipped && !gfnn_has_network(config))
         rt_refuse(RT_USAGE, "--weights %s: --precond %s has no network; use gf8 or gfm",
-                  config->weights, precond);
-    if (config->smooth > 0 && !gfnn_has_network(config))
-        rt_refuse(RT_USAGE,
-                  "--smooth %lld: sweeps before and after a network, and --precond %s "
-                  "has none; use gf8 or gfm",
-                  (long long)config->smooth, precond);
+                  config->weights, gfnn_precond_names[config->precond]);
 }
 
 static void check_physics(const gfnn_config_t *config)
@@ -149,8 +141,7 @@ static void check_physics(const gfnn_config_t *config)
  * "Preconditioners" and "Measured"), or the one that options are given for. */
 static int fastest_precond(const rt_run_t *run)
 {
-    static const char *const of_networks[] = {"coef",   "kernels",   "reach",
-                                              "smooth", "precision", "weights"};
+    static const char *const of_networks[] = {"coef", "kernels", "reach", "precision", "weights"};
     for (size_t i = 0; i < sizeof of_networks / sizeof *of_networks; i++)
         if (rt_run_given(run, of_networks[i]))
             return GFNN_GFM;
@@ -372,8 +363,8 @@ static void describe(const rt_run_t *run, FILE *out)
     if (gfnn_has_network(config) && config->reach != GFNN_ND)
         fprintf(out, " of reach %lld", (long long)config->reach);
     if (gfnn_has_network(config))
-        fprintf(out, ", coefficients %s, r in %s%s", coefs[config->coef],
-                precisions[config->precision], config->smooth ? ", Jacobi before and after" : "");
+        fprintf(out, ", coefficients %s, r in %s", coefs[config->coef],
+                precisions[config->precision]);
     if (config->source == GFNN_POINT)
         fprintf(out, "; point source of %g Hz\n", config->frequency);
     else

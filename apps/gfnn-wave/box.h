@@ -69,7 +69,6 @@ typedef struct {
     int64_t kernels;     /* M of gfm */
     int64_t reach;       /* nd of gf8 and gfm: nodes to each side, ND to MAX_ND */
     int64_t degree;      /* of cheb */
-    int64_t smooth;      /* Jacobi sweeps before and after the predictor: 0 or 1 */
     const char *weights; /* a file, or "shipped": the one for the form, M and dt in inputs/ */
     double tolerance;    /* |A du - f| / |f| */
     int64_t max_iterations;
@@ -97,30 +96,22 @@ static inline int64_t gfnn_stencil(int64_t reach)
     return width * width * width;
 }
 
-/* Does the preconditioner take A in FP32, and so a second z? */
-static inline bool gfnn_needs_apply32(const gfnn_config_t *config)
-{
-    return config->precond == GFNN_CHEB || (gfnn_has_network(config) && config->smooth > 0);
-}
-
-/* Does the network read the residual itself in 16 bits (s->low), and not s->r32? */
+/* Does the preconditioner read the residual in 16 bits (s->low)? */
 static inline bool gfnn_reads_low(const gfnn_config_t *config)
 {
-    return gfnn_has_network(config) && config->precision == GFNN_FP16 && config->smooth == 0;
+    return gfnn_has_network(config) && config->precision == GFNN_FP16;
 }
 
-/* Does it read an FP32 residual? */
+/* Does it read the residual in FP32 (s->r32)? */
 static inline bool gfnn_reads_r32(const gfnn_config_t *config)
 {
     return config->precond > GFNN_BJ && !gfnn_reads_low(config);
 }
 
-/* Do conjugate gradients make that as a vector of its own? It is r itself if r is FP32, but what
- * becomes 16 bits has to be scaled. */
+/* Do conjugate gradients make that as a vector of its own? If r is FP32, it is r itself. */
 static inline bool gfnn_needs_r32(const gfnn_config_t *config)
 {
-    const bool half = gfnn_has_network(config) && config->precision == GFNN_FP16;
-    return gfnn_reads_r32(config) && (config->vectors == GFNN_DOUBLE || half);
+    return gfnn_reads_r32(config) && config->vectors == GFNN_DOUBLE;
 }
 
 /* Are the vectors of conjugate gradients FP32? */

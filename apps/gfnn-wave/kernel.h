@@ -220,8 +220,6 @@ typedef struct {
      * If a is 0, old is not read. out may be z or old. */
     void (*smooth32)(const gfnn_view_t *view, const float *z, float a, const float *old,
                      float omega, const float *r, const float *y, float *out);
-    /* y = a x + b y, float on `wide`; y is not read if b is 0. */
-    void (*axpby32)(const gfnn_view_t *view, float a, const float *x, float b, float *y);
     /* x . y, summed in double. */
     double (*dot32)(const gfnn_view_t *view, const float *x, const float *y);
     /* low = scale (x - y) in 16 bits, from float vectors; y NULL: 0. */

@@ -92,7 +92,7 @@ dist_gfnn_inputs_DATA = $(wildcard $(srcdir)/inputs/gfnn-wave/*)
 # preconditioner, on 256^3 elements.
 gfnn_bench = apps/gfnn-wave/gfnn-wave --elements 256x256x256
 gfnn_bench_solves = "bj" "cheb --degree 3" "cheb --degree 5" "cheb --degree 7" "gf8" "gfm --kernels 2" \
-	"gfm --kernels 4" "gfm --kernels 8" "gfm --kernels 2 --smooth 1" "gfm --kernels 8 --smooth 1"
+	"gfm --kernels 4" "gfm --kernels 8"
 bench: bench-gfnn
 bench-gfnn: apps/gfnn-wave/gfnn-wave
 	@for only in operator predictor "predictor --precond gf8"; do \

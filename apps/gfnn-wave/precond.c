@@ -6,26 +6,15 @@
  *   cheb      a polynomial in D^-1 A of the given degree (in r: degree - 1 products with A), the
  *             best one on an interval of eigenvalues
  *
- *   gf8, gfm  z = P r, the network; with --smooth between two damped Jacobi sweeps:
- *             z = w D^-1 r;  z += P (r - A z);  z += w D^-1 (r - A z)
+ *   gf8, gfm  z = P r, the network
  *
- * Conjugate gradients are in FP64 and judge by their own residual, so what B gets wrong costs
- * iterations and never accuracy. Price of all but bj and the bare network: products with A, in FP32
- * at half the bytes, and vectors to keep.
+ * Conjugate gradients judge by their own residual in FP64, so what B gets wrong costs iterations
+ * and never accuracy. Price of cheb: products with A, in FP32 at half the bytes, and vectors to
+ * keep.
  */
 #include "config.h"
 #include <math.h>
 #include "gfnn.h"
-
-static const float DAMPING = 0.5f; /* of the Jacobi sweeps: 0.4 and 0.6 need one iteration more */
-
-/* y = a x + b y */
-static void add32(gfnn_solver_t *s, float a, const float *x, float b, float *y)
-{
-    gfnn_start(s, "vectors");
-    s->vectors->axpby32(&s->view_vec, a, x, b, y);
-    rt_timer_stop("vectors");
-}
 
 /* z = omega D^-1 r */
 static void jacobi(gfnn_solver_t *s, float omega, const float *r, float *z)
@@ -39,7 +28,7 @@ static void jacobi(gfnn_solver_t *s, float omega, const float *r, float *z)
 static void sweep(gfnn_solver_t *s, float *z, float a, const float *old, float omega,
                   const float *r, float *out)
 {
-    if (gfnn_sweeps(s) && out != z) {
+    if (gfnn_sweeps(s)) {
         gfnn_sweep(s, z, &(gfnn_sweep_t){&s->view_vec, a, omega, old, r, out});
         return;
     }
@@ -80,37 +69,6 @@ static void chebyshev(gfnn_solver_t *s, const float *r, float *z)
     }
 }
 
-/* --- the network --- */
-
-/* low = x - y, y NULL: 0 */
-static void narrow(gfnn_solver_t *s, const float *x, const float *y)
-{
-    gfnn_start(s, "vectors");
-    s->vectors->narrow(&s->view_vec, 1, x, y, s->low);
-    rt_timer_stop("vectors");
-}
-
-/* P (r - A z), in `other` */
-static void correction(gfnn_solver_t *s, const float *r, float *z)
-{
-    gfnn_apply32(s, &s->problem->step.A, z, s->t32);
-    if (s->network.precision == GFNN_FP16) {
-        narrow(s, r, s->t32);
-        gfnn_predict_from(s, s->low, false, s->other);
-    } else {
-        add32(s, 1, r, -1, s->t32);
-        gfnn_predict_from(s, s->t32, false, s->other);
-    }
-}
-
-static void smoothed_network(gfnn_solver_t *s, float *r, float *z)
-{
-    jacobi(s, DAMPING, r, z);
-    correction(s, r, z);
-    add32(s, 1, s->other, 1, z);
-    sweep(s, z, 0, NULL, DAMPING, r, z);
-}
-
 void gfnn_precondition(gfnn_solver_t *s)
 {
     const gfnn_config_t *config = s->problem->config;
@@ -118,8 +76,6 @@ void gfnn_precondition(gfnn_solver_t *s)
         gfnn_predict_from(s, s->low, gfnn_z_is_low(s->kernels, config), s->z);
     else if (config->precond == GFNN_CHEB)
         chebyshev(s, s->r32, s->z);
-    else if (config->smooth > 0)
-        smoothed_network(s, s->r32, s->z);
     else
         gfnn_predict_from(s, s->r32, false, s->z);
 }

@@ -96,10 +96,10 @@ static void new_predictor_arrays(gfnn_solver_t *s)
 static void new_solve_arrays(gfnn_solver_t *s)
 {
     const gfnn_config_t *config = s->problem->config;
-    const bool apply32 = gfnn_needs_apply32(config), single = gfnn_is_single(config);
+    const bool cheb = config->precond == GFNN_CHEB, single = gfnn_is_single(config);
     double **const fine[] = {&s->u, &s->v, &s->a, &s->x, &s->q, &s->f};
     s->halo_fine = halo_new(s, &s->problem->box.fine, 1);
-    if (apply32 || single)
+    if (cheb || single)
         s->halo_wide1 = halo_new(s, &s->problem->box.wide, 1);
     for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
         *fine[i] = fine_new(s);
@@ -112,14 +112,14 @@ static void new_solve_arrays(gfnn_solver_t *s)
         bool needed;
     } wide[] = {{&s->z, config->precond != GFNN_NONE},
                 {&s->r32, gfnn_needs_r32(config)},
-                {&s->other, apply32},
-                {&s->t32, apply32}};
+                {&s->other, cheb},
+                {&s->t32, cheb}};
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
         if (wide[i].needed)
             *wide[i].x = wide_new(s);
     if (gfnn_reads_r32(config) && !s->r32)
         s->r32 = s->cg.r;
-    if (gfnn_has_network(config) && config->precision == GFNN_FP16)
+    if (gfnn_reads_low(config))
         s->low = low_new(s);
     if (single ? s->kernels->op->apply_dot32 != NULL : s->kernels->op->apply_dot != NULL)
         s->dots = RT_NEW(double, GFNN_MOST_REGIONS, s->space);

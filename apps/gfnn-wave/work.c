@@ -41,7 +41,6 @@
  *       (cheb 24), direction 60.
  *       a polynomial of degree d: jacobi, and d - 1 times A in FP32 (193 flops, 25 bytes) with
  *                         smooth; the first smooth has no z before
- *       gf8, gfm          as above; with --smooth also jacobi, smooth and twice A in FP32
  *     The first direction has no x, but after the last one x has a step to go: x p; x.
  *     per step
  *       newmark           12 + 21 u v a; two vectors; du u v a; u v a                    288
@@ -184,22 +183,19 @@ static void once_lines(const gfnn_config_t *config, double replacements, rt_work
                 (2 * own + (single ? DOUBLES * replacements / calls : 0)) * N, DOUBLES * N);
 }
 
-/* Adds the sweeps of a polynomial or around a network, `each` times: FP32. A: flops of the product
- * in a sweep that is one pass; 0: it is two. */
+/* Adds the sweeps of a polynomial, `each` times: FP32. A: flops of the product in a sweep that is
+ * one pass; 0: it is two. */
 static void sweep_lines(const gfnn_config_t *config, double each, double A, rt_work_t *work)
 {
     const double N = product(config->n_nodes), plain = 3 * FLOATS + 1;
     const double more = (double)config->degree - 1;
-    if (gfnn_needs_apply32(config))
-        rt_work_add(work, "jacobi", each, JACOBI * N, (FLOATS + 1) * N, FLOATS * N);
+    rt_work_add(work, "jacobi", each, JACOBI * N, (FLOATS + 1) * N, FLOATS * N);
     if (A > 0 && more > 0) /* A z is not written, nor is it and z read again */
         rt_work_add(work, "sweep", each * more, A + (SMOOTH + OF_BEFORE - 3 / more) * N,
                     (plain - FLOATS / more) * N, FLOATS * N);
-    else if (config->precond == GFNN_CHEB && more > 0) /* the first has no z before */
+    else if (more > 0) /* the first has no z before */
         rt_work_add(work, "smooth", each * more, (SMOOTH + OF_BEFORE - 3 / more) * N,
                     (plain + FLOATS - FLOATS / more) * N, FLOATS * N);
-    else if (gfnn_has_network(config) && config->smooth > 0)
-        rt_work_add(work, "smooth", each, SMOOTH * N, plain * N, FLOATS * N);
 }
 
 /* Adds the lines of a step, which are named like the timers of step.c, cg.c and precond.c. sweeps: a
@@ -216,15 +212,14 @@ static void solve_lines(const gfnn_config_t *config, const rt_rung_t *rung, bool
     const double twice = iterations - single;
     if (config->precond == GFNN_CHEB && !sweeps)
         single += iterations * (double)(config->degree - 1);
-    else if (gfnn_has_network(config))
-        single += 2 * iterations * (double)config->smooth;
     rt_work_add(work, "operator", twice + 2 + replacements, A + 6 * N, (DOUBLES + 1) * N,
                 DOUBLES * N);
     once_lines(config, replacements, work);
     vector_lines(config, z, iterations, work);
     if (single > 0)
         rt_work_add(work, "operator FP32", single, A + 6 * N, (FLOATS + 1) * N, FLOATS * N);
-    sweep_lines(config, iterations, sweeps && config->precond == GFNN_CHEB ? A : 0, work);
+    if (config->precond == GFNN_CHEB)
+        sweep_lines(config, iterations, sweeps ? A : 0, work);
     if (gfnn_has_network(config))
         rt_work_add(work, "predictor", iterations, predictor_flops(config) * N,
                     predictor_read(config, rung) * N, z * N);
@@ -256,7 +251,7 @@ static void solve_work(const gfnn_config_t *config, const rt_rung_t *rung, bool 
     credit(config, (double)config->steps, "time step", cgbj_flops(E, N, credited),
            cgbj_bytes(N, credited), work);
     solve_lines(config, rung, sweeps, iterations, work);
-    if (gfnn_has_network(config) || gfnn_needs_apply32(config) || gfnn_is_single(config))
+    if (config->precond > GFNN_BJ || gfnn_is_single(config))
         work->arithmetic = RT_MIXED;
 }
 
@@ -367,7 +362,7 @@ static double solver_memory(const gfnn_config_t *config, const rt_rung_t *rung, 
         return copied - (space == RT_HOST ? 0 : a->coefs) + 3 * a->fine;
     if (strcmp(rung->ladder, "predictor") == 0)
         return copied + 2 * a->wide + low;
-    const int wide = (config->precond != GFNN_NONE) + 2 * gfnn_needs_apply32(config) +
+    const int wide = (config->precond != GFNN_NONE) + 2 * (config->precond == GFNN_CHEB) +
                      gfnn_needs_r32(config) + (gfnn_is_single(config) ? 4 : 0);
     const int fine = gfnn_is_single(config) ? 6 : 8;
     return copied + fine * a->fine + wide * a->wide + (network && half ? a->low : 0);
@@ -380,7 +375,7 @@ static double solver_halos(const gfnn_config_t *config, const rt_rung_t *rung, c
     const bool solve = strcmp(rung->ladder, "solve") == 0;
     const bool predicts = strcmp(rung->ladder, "operator") != 0 && gfnn_has_network(config);
     const int fine = strcmp(rung->ladder, "predictor") != 0;
-    const int narrow = fine + (solve && (gfnn_needs_apply32(config) || gfnn_is_single(config)));
+    const int narrow = fine + (solve && (config->precond == GFNN_CHEB || gfnn_is_single(config)));
     *deepest = rt_comm_size() == 1 ? 0 : predicts ? (int)config->reach : 1;
     if (*deepest == 0)
         return 0;
@@ -467,14 +462,13 @@ void gfnn_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
 
 /* Expected iterations to 1e-8 on the head, for Vp dt/ds = 3 and 4. */
 typedef struct {
-    int precond, parameter, smooth; /* parameter: M or the degree */
+    int precond, parameter; /* parameter: M or the degree */
     int count[2];
 } known_t;
 static const known_t known[] = {
-    {GFNN_NONE, 0, 0, {74, 81}}, {GFNN_BJ, 0, 0, {40, 42}},  {GFNN_CHEB, 3, 0, {14, 15}},
-    {GFNN_CHEB, 5, 0, {9, 9}},   {GFNN_CHEB, 7, 0, {7, 7}},  {GFNN_GF8, 0, 0, {13, 15}},
-    {GFNN_GFM, 2, 0, {12, 13}},  {GFNN_GFM, 4, 0, {10, 12}}, {GFNN_GFM, 8, 0, {9, 10}},
-    {GFNN_GFM, 2, 1, {8, 9}},    {GFNN_GFM, 8, 1, {6, 8}},
+    {GFNN_NONE, 0, {74, 81}}, {GFNN_BJ, 0, {40, 42}},  {GFNN_CHEB, 3, {14, 15}},
+    {GFNN_CHEB, 5, {9, 9}},   {GFNN_CHEB, 7, {7, 7}},  {GFNN_GF8, 0, {13, 15}},
+    {GFNN_GFM, 2, {12, 13}},  {GFNN_GFM, 4, {10, 12}}, {GFNN_GFM, 8, {9, 10}},
 };
 
 /* Returns 0 or 1 for the named cases, which are the head with all defaults except dt; -1 for
@@ -494,10 +488,8 @@ static int count_of(const gfnn_config_t *config, int precond, int which)
     const int64_t parameter = precond == GFNN_GFM    ? config->kernels
                               : precond == GFNN_CHEB ? config->degree
                                                      : 0;
-    const int64_t smooth = precond >= GFNN_GF8 ? config->smooth : 0;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (known[i].precond == precond && known[i].parameter == parameter &&
-            known[i].smooth == smooth)
+        if (known[i].precond == precond && known[i].parameter == parameter)
             return known[i].count[which];
     return 0;
 }

@@ -3,8 +3,7 @@
 cpu="--device cpu --threads 1 --seconds 0"
 
 # --- every preconditioner, face, coefficient, form and precision ---
-for precond in none bj "cheb --degree 3" gf8 "gfm --kernels 2" "gfm --kernels 4" "gfm --kernels 8" \
-    "gfm --smooth 1" "gf8 --smooth 1"; do
+for precond in none bj "cheb --degree 3" gf8 "gfm --kernels 2" "gfm --kernels 4" "gfm --kernels 8"; do
     for vectors in fp64 fp32; do
         valid precond "$gfnn" $cpu $small --precond $precond --vectors $vectors --rung solve-simd
     done
@@ -127,7 +126,6 @@ refused 2 "--ranks 2x1x1 is 2 boxes" "$gfnn" $cpu --ranks 2x1x1
 refused 2 "--ranks 2x: must be auto" "$gfnn" $cpu --ranks 2x
 refused 2 "--kernels 3: networks of 2, 4 and 8 are shipped" "$gfnn" $cpu --kernels 3
 refused 2 "--kernels 9: out of range" "$gfnn" $cpu --kernels 9
-refused 2 "--smooth 1: sweeps before and after a network" "$gfnn" $cpu --precond bj --smooth 1
 refused 2 "--vs 150 is above --vp 200 / sqrt(2) = 141.421" "$gfnn" $cpu --model uniform --vs 150
 refused 2 "Vs" "$gfnn" $cpu --vp 160
 refused 2 "--tolerance 1e-15: out of range" "$gfnn" $cpu --tolerance 1e-15

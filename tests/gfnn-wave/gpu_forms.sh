@@ -15,7 +15,7 @@ done
 valid reach-solve "$gfnn" --elements 21x18x23 --steps 2 --reach 6 --precision fp32 --rung solve-cuda --seconds 0
 refused 2 "exceed shared memory; use --precision fp32" "$gfnn" --elements 21x18x23 --reach 6 --precision fp16 \
     --rung solve-cuda
-for precond in bj "cheb --degree 3" gf8 "gfm --kernels 4" "gfm --kernels 8" "gfm --smooth 1" "gfm --precision fp32"; do
+for precond in bj "cheb --degree 3" gf8 "gfm --kernels 4" "gfm --kernels 8" "gfm --precision fp32"; do
     for vectors in fp64 fp32; do
         ladder precond "$solves" --elements 21x18x23 --steps 2 --only solve --precond $precond --vectors $vectors
     done

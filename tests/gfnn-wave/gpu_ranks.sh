@@ -10,7 +10,6 @@ for transport in $transports; do
     for rung in parity node tiled tensor solve-cuda; do
         valid gpus-$transport-$rung $two --rung $rung
     done
-    valid gpus-$transport-smooth $two --rung solve-cuda --smooth 1
     # Scalars of several GPUs, by the way of each transport: as many iterations as on one.
     for precond in none bj gfm "gfm --precision fp32" "bj --vectors fp64" "gfm --vectors fp64"; do
         run="--rung solve-cuda --elements 30x22x18 --steps 3 --seconds 0 --precond $precond"
@@ -26,6 +25,5 @@ gfnn="$mpirun -n 2 $gfnn --device 0 --share-device"
 ladder two "$all" --elements 30x22x18 --steps 2
 ladder two-free "$all" --elements 30x22x18 --steps 2 --faces free
 ladder two-vectors "$solves" --elements 30x22x18 --steps 2 --only solve --vectors fp64
-ladder two-smooth "$solves" --elements 30x22x18 --steps 2 --only solve --smooth 1
 
 exit $failed

@@ -33,8 +33,6 @@ static const expected_t expected[] = {
     {"precond=gfm kernels=8", 10, 9, 11},
     {"precond=gf8 reach=6", 13, 0, 13},
     {"precond=gfm kernels=2 reach=6", 13, 0, 14},
-    {"precond=gfm kernels=2 smooth=1", 9, 8, 9},
-    {"precond=gfm kernels=8 smooth=1", 8, 6, 8},
 };
 
 /* Counts of a uniform medium, 24^3 elements. */

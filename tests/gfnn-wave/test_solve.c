@@ -17,7 +17,7 @@ typedef struct {
 
 /* A network of one kernel, which is no Green's function: about D^-1, with random values around
  * it and coefficients that differ from node to node, so that P is not symmetric. */
-typedef enum { NO_NETWORK, NETWORK, NETWORK_16, SMOOTHED, SMOOTHED_16 } network_use_t; /* 16 bits */
+typedef enum { NO_NETWORK, NETWORK, NETWORK_16 } network_use_t; /* 16 bits */
 static gfnn_weights_t network;
 static float kernel[9 * GFNN_STENCIL];
 
@@ -35,8 +35,7 @@ static void give_network(bench_t *b, network_use_t use)
     for (size_t i = 0; i < plane; i++)
         b->problem->coef[i] = (float)(1 + 0.3 * rt_random(i, 8));
     b->config->precond = GFNN_GFM; /* a setting would read a file */
-    b->config->smooth = use >= SMOOTHED;
-    b->config->precision = use == NETWORK_16 || use == SMOOTHED_16 ? GFNN_FP16 : GFNN_FP32;
+    b->config->precision = use == NETWORK_16 ? GFNN_FP16 : GFNN_FP32;
 }
 
 static void bench_new(bench_t *b, const char *rung, const char *settings, network_use_t use)
@@ -543,8 +542,7 @@ int main(int argc, char **argv)
     check_solution("elements=4x3x5 precond=cheb degree=1", NO_NETWORK, 40);
     check_solution("elements=4x3x5 precond=bj", NETWORK, 75);
     check_solution("elements=4x3x5 precond=bj", NETWORK_16, 75);
-    check_solution("elements=4x3x5 precond=bj", SMOOTHED, 25);
-    check_solution("elements=3x2x3 precond=bj faces=mirror", SMOOTHED_16, 25);
+    check_solution("elements=3x2x3 precond=bj faces=mirror", NETWORK_16, 75);
     check_flexible();
     check_fused("faces=periodic");
     check_fused("faces=free");

@@ -21,7 +21,7 @@ from .results import Folder, Program, Run, Summary
 LEAST_NOISE = 0.01
 MOST_DRIFT = 0.10  # of the bandwidth of one processor between two runs
 WITHIN = 'within twice the noise'
-NOT_THE_PROBLEM = {'seed', 'ranks', 'partition', 'exchange', 'reorder', 'precond', 'coef', 'kernels', 'smooth',
+NOT_THE_PROBLEM = {'seed', 'ranks', 'partition', 'exchange', 'reorder', 'precond', 'coef', 'kernels',
                    'vectors', 'weights'}  # options that change how it is solved
 Key = tuple[str, str]  # app and rung; rung '' is the measured run of an app, PEAK its peak run
 PEAK = '(peak)'

@@ -32,7 +32,7 @@ SHORTER = {'gfnn-wave': ['--steps', '1']}  # of ladders on CPUs: its reference s
 FREE = {'rung', 'choose', 'tuning', 'no-tuning', 'transport', 'threads'}
 FREE_OF = {'nekbone': {'ranks'}, 'alya-rhs': {'reorder', 'partition'},
            'fun3d-mcpi': {'offdiagonal', 'dq', 'accumulate', 'order'},
-           'gfnn-wave': {'precond', 'coef', 'kernels', 'degree', 'smooth', 'precision', 'vectors', 'ranks'}}
+           'gfnn-wave': {'precond', 'coef', 'kernels', 'degree', 'precision', 'vectors', 'ranks'}}
 
 # What a ladder or a picture takes beside what is timed, as a multiple of the set-up of one rung: measured on two cores
 # at size tiny, and on an H200 at size small.

@@ -105,28 +105,6 @@ static void fill32(const gfnn_view_t *view, float value, float *z)
     }
 }
 
-INLINE void axpby32_row(bool with_y, int64_t n, float a, const float *restrict x, float b,
-                        float *restrict y)
-{
-#pragma omp simd
-    for (int64_t i = 0; i < n; i++)
-        y[i] = with_y ? a * x[i] + b * y[i] : a * x[i];
-}
-
-/* As axpby. */
-static void axpby32(const gfnn_view_t *view, float a, const float *x, float b, float *y)
-{
-    const gfnn_box_t *box = view->box;
-#pragma omp parallel for schedule(static)
-    for (int64_t l = 0; l < gfnn_lines(box); l++) {
-        const gfnn_line_t line = gfnn_line(box, l);
-        if (b != 0)
-            axpby32_row(true, line.n, a, x + line.wide, b, y + line.wide);
-        else
-            axpby32_row(false, line.n, a, x + line.wide, 0, y + line.wide);
-    }
-}
-
 static double dot32(const gfnn_view_t *view, const float *x, const float *y)
 {
     const gfnn_box_t *box = view->box;
@@ -241,7 +219,6 @@ const gfnn_vectors_t gfnn_vectors_cpu = {.scalars = &gfnn_scalars_host,
                                          .add = add,
                                          .start = start,
                                          .smooth32 = gfnn_cpu_smooth32,
-                                         .axpby32 = axpby32,
                                          .dot32 = dot32,
                                          .narrow = narrow,
                                          .newmark_before = newmark_before,

@@ -61,19 +61,6 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
     gfnn_end_loop<GFNN_THREADS, 2, true>(parts, cg, GFNN_STARTED, ff, most, &method);
 }
 
-/* As axpby. */
-static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
-    axpby32_kernel(gfnn_rows_t g, float a, const float *__restrict__ x, float b,
-                   float *__restrict__ y)
-{
-    gfnn_each_ahead<4>(
-        g,
-        [=](int64_t, int64_t at) {
-            return float2{x[at], b != 0 ? b * y[at] : 0};
-        },
-        [=](int64_t, int64_t at, float2 v) { y[at] = a * v.x + v.y; });
-}
-
 static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
     narrow_kernel(gfnn_rows_t g, float scale, const float *__restrict__ x,
                   const float *__restrict__ y, __half *__restrict__ low)
@@ -128,11 +115,6 @@ static void start(const gfnn_view_t *view, gfnn_cg_t *cg, const gfnn_method_t *m
                   const double *f)
 {
     gfnn_launch_rows(start_kernel, view, cg, *method, f, gfnn_vectors_data(view)->parts);
-}
-
-static void axpby32(const gfnn_view_t *view, float a, const float *x, float b, float *y)
-{
-    gfnn_launch_rows(axpby32_kernel, view, a, x, b, y);
 }
 
 static void narrow(const gfnn_view_t *view, float scale, const float *x, const float *y, void *low)
@@ -194,7 +176,6 @@ extern "C" const gfnn_vectors_t gfnn_vectors_cuda = {
     .add = gfnn_cuda_add,
     .start = start,
     .smooth32 = gfnn_cuda_smooth32,
-    .axpby32 = axpby32,
     .dot32 = dot32,
     .narrow = narrow,
     .newmark_before = gfnn_cuda_newmark_before,

@@ -465,17 +465,6 @@ void fill32(const gfnn_view_t *view, float value, float *z)
         view, KOKKOS_LAMBDA(int64_t, int64_t at) { z[at] = value; });
 }
 
-/* As axpby. */
-void axpby32(const gfnn_view_t *view, float a, const float *x, float b, float *y)
-{
-    if (b != 0)
-        each(
-            view, KOKKOS_LAMBDA(int64_t, int64_t at) { y[at] = a * x[at] + b * y[at]; });
-    else
-        each(
-            view, KOKKOS_LAMBDA(int64_t, int64_t at) { y[at] = a * x[at]; });
-}
-
 double dot32(const gfnn_view_t *view, const float *x, const float *y)
 {
     return sum<float>(view, Product<float>{x, y});
@@ -543,7 +532,6 @@ constexpr gfnn_vectors_t table()
     t.add = add;
     t.start = start;
     t.smooth32 = smooth32;
-    t.axpby32 = axpby32;
     t.dot32 = dot32;
     t.narrow = narrow;
     t.newmark_before = newmark_before;
