@@ -2,7 +2,6 @@
  * app.c - nekbone as the driver sees it: options, sizes, and a table of functions.
  */
 #include "config.h"
-#include "peers/peers.h"
 #include "precond.h"
 #include <math.h>
 #include <stddef.h>

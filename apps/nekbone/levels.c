@@ -142,6 +142,16 @@ static double *corner_factors(const nek_config_t *config)
     return G;
 }
 
+void nek_corner_matrix(const double *D, const double *G, double *A)
+{
+    const nek_view_t one = {.n = 2, .elements = 1, .points = 8, .D = D, .G = G};
+    for (int q = 0; q < 8; q++) {
+        double unit[8] = {0};
+        unit[q] = 1;
+        nek_reference.ax(&one, unit, A + 8 * q);
+    }
+}
+
 /* Adds the matrix of an element to the stencils; returns the largest eigenvalue of it with respect to
  * its diagonal. The largest of the mesh is no larger than that of all elements. */
 static double add_element(const nek_config_t *config, nek_levels_t *levels, const double *D,
@@ -149,13 +159,10 @@ static double add_element(const nek_config_t *config, nek_levels_t *levels, cons
 {
     const nek_grid_t *grid = &levels->level[levels->count - 1].grid;
     const int64_t from = nek_grid_box(grid, e, NEK_OWN_BOX);
-    const nek_view_t one = {.n = 2, .elements = 1, .points = 8, .D = D, .G = G};
     const double share = config->lambda * pow((double)config->degree, 3) / 8;
     double A[64], eigen[8], V[64], most = 0;
+    nek_corner_matrix(D, G, A);
     for (int q = 0; q < 8; q++) {
-        double unit[8] = {0};
-        unit[q] = 1;
-        nek_reference.ax(&one, unit, A + 8 * q);
         A[9 * q] += share;
         for (int r = 0; r < 8; r++) {
             const int s = (r & 1) - (q & 1) + 3 * ((r >> 1 & 1) - (q >> 1 & 1)) +

@@ -13,7 +13,7 @@ apps_nekbone_libnekbone_a_SOURCES = \
 	apps/nekbone/app.c apps/nekbone/kernel.c apps/nekbone/input/geometry.c apps/nekbone/problem.c apps/nekbone/solve.c \
 	apps/nekbone/precond.h apps/nekbone/grid.h apps/nekbone/boxes.h apps/nekbone/levels.c apps/nekbone/fdm.c apps/nekbone/precond.c apps/nekbone/result.c apps/nekbone/judge/judge.h apps/nekbone/judge/kernels.c \
 	apps/nekbone/judge/oracle.c apps/nekbone/judge/verify.c apps/nekbone/judge/tolerance.c \
-	apps/nekbone/work.c apps/nekbone/peers/peers.h \
+	apps/nekbone/work.c \
 	apps/nekbone/cpu/reference.c \
 	apps/nekbone/cpu/tiles.h apps/nekbone/cpu/points.h apps/nekbone/cpu/fused.h apps/nekbone/cpu/small.h \
 	apps/nekbone/cpu/small.c \

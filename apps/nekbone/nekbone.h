@@ -93,6 +93,9 @@ void nek_element_position(const nek_config_t *config, int64_t e, int64_t at[3]);
  * mass matrix [n^3] (Jacobian times weights) and the coordinates of its points xyz[3][n^3]. Returns
  * the least Jacobian determinant: not positive means that the map folds. */
 double nek_geometry(const nek_config_t *config, int64_t e, double *G, double *mass, double *xyz);
+/* Computes the same from the coordinates of the points. */
+double nek_factors(int n, const double *w, const double *D, const double *xyz, double *G,
+                   double *mass);
 /* Returns the global index of point (i, j, k) of local element e: the same for all copies of a
  * point. */
 int64_t nek_global_index(const nek_config_t *config, int64_t e, int i, int j, int k);
@@ -168,6 +171,16 @@ const nek_target_t *nek_target(nek_problem_t *p);
 extern const char *const nek_precond_names[]; /* by nek_precond_t; app.c */
 void nek_result(const void *solver, rt_result_t *out);
 const char *nek_paper(const rt_run_t *run, const rt_rung_t *rung);
+
+/* --- peers/hypre.c --- */
+#if RT_HAVE_HYPRE
+/* After a ladder `solve` on one rank: makes the problem again, times solve-cpu and the same
+ * conjugate gradients with BoomerAMG in turn, on one core, and prints a table. Not a rung: nothing is
+ * judged by it. */
+void nek_peers_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out);
+#else
+#define nek_peers_compare NULL
+#endif
 
 /* --- work.c --- */
 void nek_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work);

@@ -100,6 +100,9 @@ void nek_symmetric_eigen(int m, double *A, double *eigen, double *V);
 double *nek_edge_lengths(const nek_config_t *config);
 void nek_fill_patches(const nek_config_t *config, const double *lengths, nek_level_t *level);
 
+/* Computes the matrix A[8][8] of an element of degree 1 with factors G[6][8]. */
+void nek_corner_matrix(const double *D, const double *G, double *A);
+
 /* --- kernels --- */
 
 /* What kernels see of a level; arrays in the rung's space, FP32. */

@@ -146,15 +146,11 @@ static double derivative(int n, const double *D, const double *f, int q, int d)
     return sum;
 }
 
-double nek_geometry(const nek_config_t *config, int64_t e, double *G, double *mass, double *xyz_out)
+double nek_factors(int n, const double *w, const double *D, const double *xyz, double *G,
+                   double *mass)
 {
-    int n = config->n, n3 = n * n * n;
-    double z[NEK_MAX_N], w[NEK_MAX_N], D[NEK_MAX_N * NEK_MAX_N];
-    int64_t at[3];
-    double own[3 * NEK_MAX_N3], *xyz = xyz_out ? xyz_out : own, least = INFINITY;
-    nek_gll(n, z, w, D);
-    nek_element_position(config, e, at);
-    nek_coordinates(config, at, z, xyz);
+    const int n3 = n * n * n;
+    double least = INFINITY;
     for (int q = 0; q < n3; q++) {
         double J[3][3], cof[3][3]; /* J[d][a] = dx_a/dr_d; rows of cof: det * dr_d/dx_a */
         for (int d = 0; d < 3; d++)
@@ -177,6 +173,17 @@ double nek_geometry(const nek_config_t *config, int64_t e, double *G, double *ma
         least = fmin(least, det);
     }
     return least;
+}
+
+double nek_geometry(const nek_config_t *config, int64_t e, double *G, double *mass, double *xyz_out)
+{
+    double z[NEK_MAX_N], w[NEK_MAX_N], D[NEK_MAX_N * NEK_MAX_N];
+    int64_t at[3];
+    double own[3 * NEK_MAX_N3], *xyz = xyz_out ? xyz_out : own;
+    nek_gll(config->n, z, w, D);
+    nek_element_position(config, e, at);
+    nek_coordinates(config, at, z, xyz);
+    return nek_factors(config->n, w, D, xyz, G, mass);
 }
 
 /*
