@@ -1,90 +1,91 @@
-"""JSON objects with a type for each member: what a file holds is a Record, or a Mismatch says which member is not of its
-type. Bounds are in the metadata of Annotated types."""
-import calendar
+"""What a result may be, and its members as attributes.
+
+docs/result-schema.json is the one text that says what may be in a file; check() holds a value against a rule of it, with
+as much of JSON Schema as that file uses. A Record then has the members that the suite reads, each with its type.
+"""
 import dataclasses
 import functools
-import math
+import json
 import re
-import time
 from dataclasses import dataclass
-from typing import (Annotated, Any, Callable, ClassVar, Literal, NamedTuple, Optional, TypeVar, Union, get_args,
-                    get_origin, get_type_hints)
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from . import Json
+from . import Json, shipped
 
 MOST = 1e30  # of any number: products and ratios of results stay finite
+TYPES: dict[str, Any] = {'string': str, 'object': dict, 'array': list, 'null': type(None), 'number': (int, float)}
 
 
 class Mismatch(ValueError):
-    """A value that is not of its type; the text says which member."""
+    """A value that does not follow its rule; the text says which member."""
 
 
-class Rule(NamedTuple):
-    """A bound on a value, in the metadata of an Annotated type."""
-    said: str
-    holds: Callable[[Any], bool]
+@functools.lru_cache(maxsize=None)
+def rule_of(kind: str) -> Json:
+    """Returns the rule of the schema for a kind of record."""
+    with open(shipped('docs', 'result-schema.json'), encoding='utf-8') as file:
+        rule: Json = json.load(file)['$defs'][kind]
+    return rule
 
 
-def matches(pattern: str) -> Rule:
-    return Rule(f'does not match {pattern}', lambda value: bool(re.search(pattern, value)))
+def is_of(kind: str, value: Any) -> bool:
+    if isinstance(value, bool) or kind == 'boolean':
+        return isinstance(value, bool) and kind == 'boolean'
+    if kind == 'integer':
+        return isinstance(value, int) or isinstance(value, float) and value.is_integer()
+    return isinstance(value, TYPES[kind])
 
 
-def instant(date: str) -> Optional[float]:
-    """Returns the seconds since 1970 of a date, or None if it is none."""
-    try:
-        return calendar.timegm(time.strptime(date, '%Y-%m-%dT%H:%M:%SZ'))
-    except (ValueError, OverflowError):
-        return None
+def fault_of(rule: Json, value: Any) -> str:
+    """Returns what is wrong with a value itself, or ''."""
+    kinds = [rule['type']] if isinstance(rule.get('type'), str) else rule.get('type', [])
+    choices = rule.get('enum', [rule['const']] if 'const' in rule else [])
+    if kinds and not any(is_of(kind, value) for kind in kinds):
+        return f'is not of type {" or ".join(kinds)}'
+    if choices and not any(value == choice and type(value) is type(choice) for choice in choices):
+        return f'is none of {", ".join(map(repr, choices))}'
+    if isinstance(value, (int, float)) and not (
+            abs(value) <= MOST and rule.get('minimum', -MOST) <= value <= rule.get('maximum', MOST) and
+            ('exclusiveMinimum' not in rule or value >= 1 / MOST)):
+        return 'is too small or too large'
+    if isinstance(value, str) and not re.search(rule.get('pattern', ''), value):
+        return f'does not match {rule["pattern"]}'
+    least = rule.get('minLength' if isinstance(value, str) else 'minItems', 0)
+    return 'is empty' if isinstance(value, (str, list)) and len(value) < least else ''
 
 
-Text = Annotated[str, Rule('is empty', bool)]
-Date = Annotated[str, Rule('is no date and time, as 2026-01-31T12:00:00Z', lambda value: instant(value) is not None)]
-Digest = Annotated[str, matches('^[0-9a-f]{64}$')]
-Count = Annotated[int, Rule('is not from 1 to 2^63', lambda value: 1 <= value <= 1 << 63)]
-Natural = Annotated[int, Rule('is not from 0 to 2^63', lambda value: 0 <= value <= 1 << 63)]
-Positive = Annotated[float, Rule(f'is not from {1 / MOST:g} to {MOST:g}', lambda value: 1 / MOST <= value <= MOST)]
-NotNegative = Annotated[float, Rule(f'is not from 0 to {MOST:g}', lambda value: 0 <= value <= MOST)]
-Share = Annotated[float, Rule('is not from 0 to 1', lambda value: 0 <= value <= 1)]
+def check(rule: Json, value: Any, where: str = '') -> None:
+    """Mismatch unless a value follows a rule of the schema."""
+    if '$ref' in rule:
+        check(rule_of(rule['$ref'].rpartition('/')[2]), value, where)
+    fault = fault_of(rule, value)
+    if fault:
+        raise Mismatch(f'{where or "the file"}: {value!r} {fault}')
+    if isinstance(value, list):
+        for i, member in enumerate(value):
+            check(rule.get('items', {}), member, f'{where}[{i}]')
+    if isinstance(value, dict):
+        at, known, more = f'{where}.' if where else '', rule.get('properties', {}), rule.get('additionalProperties', {})
+        for name in rule.get('required', ()):
+            if name not in value:
+                raise Mismatch(f'{where or "the file"}: no {name}')
+        for name, member in value.items():
+            if name not in known and more is False:
+                raise Mismatch(f'{at}{name}: not in the schema')
+            check(known.get(name, more), member, at + name)
 
 
-def scalar_fits(kind: Any, value: Any) -> bool:
-    if kind is float:
-        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-    if kind is int:
-        return not isinstance(value, bool) and (isinstance(value, int) or isinstance(value, float) and value.is_integer())
-    return kind is Any or isinstance(value, kind)
-
-
-def typed(kind: Any, value: Any, where: str) -> Any:
-    """Returns a JSON value as its type wants it, records made of objects; Mismatch where it does not fit."""
+def made(kind: Any, value: Any) -> Any:
+    """Returns a JSON value as its type wants it: records made of objects."""
     origin, arguments = get_origin(kind), get_args(kind)
-    if origin is Annotated:
-        value = typed(arguments[0], value, where)
-        for rule in arguments[1:]:
-            if not rule.holds(value):
-                raise Mismatch(f'{where}: {value!r} {rule.said}')
-        return value
-    if origin is Union:
-        if value is None and type(None) in arguments:
-            return None
-        choices = [choice for choice in arguments if choice is not type(None)]
-        if len(choices) > 1:
-            if not any(scalar_fits(choice, value) for choice in choices):
-                raise Mismatch(f'{where}: {value!r} is none of {", ".join(choice.__name__ for choice in choices)}')
-            return value
-        return typed(choices[0], value, where)
-    if origin is Literal:
-        if not any(value == choice and type(value) is type(choice) for choice in arguments):
-            raise Mismatch(f'{where}: {value!r} is none of {", ".join(map(repr, arguments))}')
-        return value
-    if origin is list and isinstance(value, list):
-        return [typed(arguments[0], member, f'{where}[{i}]') for i, member in enumerate(value)]
-    if origin is dict and isinstance(value, dict):
-        return {name: typed(arguments[1], member, f'{where}.{name}') for name, member in value.items()}
-    if not origin and isinstance(kind, type) and issubclass(kind, Record):
-        return kind.from_json(value, where)
-    if origin or not scalar_fits(kind, value):
-        raise Mismatch(f'{where or "the file"}: {value!r} is not of type {(origin or kind).__name__}')
+    if value is None or origin is Union:
+        return None if value is None else made(arguments[0], value) if arguments[-1] is type(None) else value
+    if origin is list:
+        return [made(arguments[0], member) for member in value]
+    if origin is dict:
+        return {name: made(arguments[1], member) for name, member in value.items()}
+    if isinstance(kind, type) and issubclass(kind, Record):
+        return kind.from_json(value)
     return int(value) if kind is int else value
 
 
@@ -93,32 +94,20 @@ R = TypeVar('R', bound='Record')
 
 @dataclass(repr=False, eq=False)
 class Record:
-    """A JSON object. A member without a default must be there; one with a default is left out when it is None or empty.
-    Members that a record does not know are passed over, unless it is closed."""
-    closed: ClassVar[bool] = False
+    """A JSON object that follows its rule. A member without a default is always there; one with a default is left out
+    when it is None or empty. Members that a record does not know are passed over."""
 
     @classmethod
     @functools.lru_cache(maxsize=None)
     def members(cls) -> dict[str, tuple[Any, bool]]:
-        """Returns {name: (type, whether it must be there)}."""
-        hints = get_type_hints(cls, include_extras=True)
+        """Returns {name: (type, whether it is always there)}."""
+        hints = get_type_hints(cls)
         return {member.name: (hints[member.name], member.default is dataclasses.MISSING and
                               member.default_factory is dataclasses.MISSING) for member in dataclasses.fields(cls)}
 
     @classmethod
-    def from_json(cls: type[R], value: Any, where: str = '') -> R:
-        """Returns the record that a JSON object is; Mismatch if it is not one."""
-        if not isinstance(value, dict):
-            raise Mismatch(f'{where or "the file"}: not an object')
-        at = f'{where}.' if where else ''
-        known = cls.members()
-        for name, (_, required) in known.items():
-            if required and name not in value:
-                raise Mismatch(f'{where or "the file"}: no {name}')
-        unknown = sorted(set(value) - set(known))
-        if cls.closed and unknown:
-            raise Mismatch(f'{at}{unknown[0]}: not in the schema')
-        return cls(**{name: typed(kind, value[name], at + name) for name, (kind, _) in known.items() if name in value})
+    def from_json(cls: type[R], value: Json) -> R:
+        return cls(**{name: made(kind, value[name]) for name, (kind, _) in cls.members().items() if name in value})
 
     def to_json(self) -> Json:
         return {name: plain(getattr(self, name)) for name, (_, required) in self.members().items()

@@ -3,16 +3,15 @@
     load(path, Program, nonce)    a program's result as a record; read(path): whatever kind the file is; else Fault
     Folder.create / Folder.open   a result folder: its manifest, steps and results
 
-docs/result-schema.json says the same of the records for other programs.
+docs/result-schema.json says what their members mean and may be.
 """
 import hashlib
 import os
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, Optional, TypeVar, Union, get_args
+from typing import Any, Literal, Optional, TypeVar, Union, get_args
 
 from . import INVALID, Fault, Json, disk
-from .records import (MOST, Count, Date, Digest, Mismatch, Natural, NotNegative, Positive, Record, Rule, Share, Text,
-                      matches)
+from .records import Mismatch, Record, check
 
 SCHEMA = 2
 App = Literal['nekbone', 'alya-rhs', 'fun3d-mcpi', 'gfnn-wave']
@@ -29,7 +28,6 @@ RIGHT = VERDICTS[:2]  # those of right answers
 class Check(Record):
     """value is absent where it was not finite: the check has failed then. convergence: if it alone fails, the run is not
     wrong."""
-    closed = True
     name: str
     held: bool
     bound: float
@@ -39,9 +37,8 @@ class Check(Record):
 
 @dataclass(repr=False, eq=False)
 class Memory(Record):
-    closed = True
-    predicted: NotNegative
-    high_water: NotNegative
+    predicted: float
+    high_water: float
 
 
 @dataclass(repr=False, eq=False)
@@ -53,40 +50,38 @@ class Spaces(Record):
 
 @dataclass(repr=False, eq=False)
 class Messages(Record):
-    closed = True
-    within_compute_nodes: NotNegative
-    between_compute_nodes: NotNegative
+    within_compute_nodes: float
+    between_compute_nodes: float
 
 
 @dataclass(repr=False, eq=False)
 class Kernel(Record):
-    closed = True
     name: str
-    blocks: Count
-    threads: Count
-    registers: Natural
-    local_bytes: Natural
-    shared_bytes: Natural
-    blocks_per_multiprocessor: Natural
-    occupancy: NotNegative
+    blocks: int
+    threads: int
+    registers: int
+    local_bytes: int
+    shared_bytes: int
+    blocks_per_multiprocessor: int
+    occupancy: float
 
 
 @dataclass(repr=False, eq=False)
 class Ceilings(Record):
     """What one rank's part of the machine can do: the highest of all samples of the job. spread: of their bandwidth;
     fma_spread: of the arithmetic."""
-    working_set_bytes: Natural
-    copy_bytes_per_s: NotNegative
-    triad_bytes_per_s: NotNegative
-    read_bytes_per_s: NotNegative
-    fma64_flop_per_s: NotNegative
-    fma32_flop_per_s: NotNegative
-    samples: Optional[Count] = None
-    spread: Optional[NotNegative] = None
-    fma_spread: Optional[NotNegative] = None
-    latency_s: Optional[NotNegative] = None
-    message_bytes_per_s: Optional[NotNegative] = None
-    update_bytes_per_s: NotNegative = 0.0  # of CPUs, since 1.0
+    working_set_bytes: int
+    copy_bytes_per_s: float
+    triad_bytes_per_s: float
+    read_bytes_per_s: float
+    fma64_flop_per_s: float
+    fma32_flop_per_s: float
+    samples: Optional[int] = None
+    spread: Optional[float] = None
+    fma_spread: Optional[float] = None
+    latency_s: Optional[float] = None
+    message_bytes_per_s: Optional[float] = None
+    update_bytes_per_s: float = 0.0  # of CPUs, since 1.0
 
     def bandwidth(self) -> tuple[float, str]:
         """Returns the highest bandwidth, and the loop that has it."""
@@ -96,43 +91,41 @@ class Ceilings(Record):
 @dataclass(repr=False, eq=False)
 class Clocks(Record):
     """The timed windows, and what lay between them, by every clock that the program could read."""
-    closed = True
-    monotonic_s: Positive
-    raw_s: Positive
-    realtime_s: Annotated[float, Rule('is not possible', lambda value: abs(value) <= MOST)]
-    tsc_hz: Optional[Positive] = None
-    gpu_s: Optional[NotNegative] = None
+    monotonic_s: float
+    raw_s: float
+    realtime_s: float
+    tsc_hz: Optional[float] = None
+    gpu_s: Optional[float] = None
 
 
 @dataclass(repr=False, eq=False)
 class Residual(Record):
-    sweep: Natural
-    residual: NotNegative
+    sweep: int
+    residual: float
 
 
 @dataclass(repr=False, eq=False)
 class NonlinearStep(Record):
     """A step of fun3d-mcpi's ladder flow: the residual before it, over the first one."""
-    step: Natural
-    residual: NotNegative
+    step: int
+    residual: float
 
 
 @dataclass(repr=False, eq=False)
 class Timer(Record):
     """A timer of --profile, by its path 'cpu-fused/gather-scatter/pack'. calls, bytes: of all ranks; seconds: of an
     average rank, slowest_seconds: of the slowest."""
-    closed = True
-    timer: Text
-    calls: Natural
-    seconds: NotNegative
-    slowest_seconds: NotNegative
-    bytes: NotNegative
+    timer: str
+    calls: int
+    seconds: float
+    slowest_seconds: float
+    bytes: float
 
 
 @dataclass(repr=False, eq=False)
 class Rung(Record):
     """A rung that ran. Times are absent if its answer is not right or it was not timed, the figures of merit if it is not VALID."""
-    name: Text
+    name: str
     kind: Kind
     verdict: Verdict
     disturbed: list[str]
@@ -144,32 +137,32 @@ class Rung(Record):
     precision: str = ''
     ladder: str = ''
     ceilings_again: Optional[Ceilings] = None
-    unit: Optional[Text] = None
+    unit: Optional[str] = None
     arithmetic: str = ''
-    window_seconds: Optional[Annotated[list[Positive], Rule('is empty', bool)]] = None
-    warm_up_seconds: Optional[NotNegative] = None
-    timed_seconds: Optional[NotNegative] = None
-    seconds_per_unit: Optional[Positive] = None
-    spread: Optional[NotNegative] = None
-    windows: Optional[Count] = None
-    solves: Optional[Count] = None
-    credited_flop_per_unit: Optional[Positive] = None
-    fom_flop_per_s: Optional[Positive] = None
-    points_per_s: Optional[NotNegative] = None
-    touched_bytes: Optional[NotNegative] = None
-    bytes_per_unit: Optional[NotNegative] = None
-    flop_per_unit: Optional[NotNegative] = None
+    window_seconds: Optional[list[float]] = None
+    warm_up_seconds: Optional[float] = None
+    timed_seconds: Optional[float] = None
+    seconds_per_unit: Optional[float] = None
+    spread: Optional[float] = None
+    windows: Optional[int] = None
+    solves: Optional[int] = None
+    credited_flop_per_unit: Optional[float] = None
+    fom_flop_per_s: Optional[float] = None
+    points_per_s: Optional[float] = None
+    touched_bytes: Optional[float] = None
+    bytes_per_unit: Optional[float] = None
+    flop_per_unit: Optional[float] = None
     message_bytes_per_unit: Optional[Messages] = None
     clocks: Optional[Clocks] = None
-    energy_joules: Optional[NotNegative] = None
-    energy_seconds: Optional[NotNegative] = None
+    energy_joules: Optional[float] = None
+    energy_seconds: Optional[float] = None
     energy_source: str = ''
     kernels: list[Kernel] = field(default_factory=list)
     profile: list[Timer] = field(default_factory=list)
-    iterations: list[Natural] = field(default_factory=list)
+    iterations: list[int] = field(default_factory=list)
     choice: dict[str, str] = field(default_factory=dict)
     choice_from: str = ''
-    residual_history: list[NotNegative] = field(default_factory=list)
+    residual_history: list[float] = field(default_factory=list)
     residuals: list[Residual] = field(default_factory=list)
     steps: list[NonlinearStep] = field(default_factory=list)
 
@@ -201,7 +194,7 @@ class Rung(Record):
 class InputFile(Record):
     """A file that the program read."""
     name: str
-    sha256: Digest
+    sha256: str
 
 
 @dataclass(repr=False, eq=False)
@@ -216,23 +209,23 @@ class Program(Record):
     """What a program writes with --json."""
     schema: Literal[2]
     program: App
-    version: Text
-    date: Date
+    version: str
+    date: str
     compiler: str
     flags: str
     mpi: str
     host: str
     kokkos: str
     kokkos_backend: str
-    ranks: Count
+    ranks: int
     cpu: str
-    threads: Count
+    threads: int
     gpu: str
-    gpu_driver: Natural
+    gpu_driver: int
     options: dict[str, Union[str, int]]
     nonce: str
-    seed: Natural
-    inputs_digest: Digest
+    seed: int
+    inputs_digest: str
     verdict: Verdict
     rungs: list[Rung] = field(default_factory=list)
     absent: list[Absent] = field(default_factory=list)
@@ -241,55 +234,50 @@ class Program(Record):
     files: list[InputFile] = field(default_factory=list)
     roofline: list[Json] = field(default_factory=list)
     tuning: Json = field(default_factory=dict)
-    compute_nodes: Optional[Count] = None
+    compute_nodes: Optional[int] = None
     ceilings_cpu: Optional[Ceilings] = None
     ceilings_gpu: Optional[Ceilings] = None
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.options.get('seed'), int) or int(self.options['seed']) < 0:
-            raise Mismatch('options.seed: not a whole number from 0')
 
 
 @dataclass(repr=False, eq=False)
 class Step(Record):
     """A run of one program."""
-    closed = True
-    name: Text
+    name: str
     app: App
     command: list[str]
     state: Literal['waiting', 'running', 'done', 'failed']
     exit: Optional[int]
-    seconds: Optional[NotNegative]
+    seconds: Optional[float]
     json: str
     output: str
-    sha256: Optional[Digest]
+    sha256: Optional[str]
     why: str
-    attempts: Natural = 0
+    attempts: int = 0
 
 
 @dataclass(repr=False, eq=False)
 class Source(Record):
     version: str
-    commit: Optional[Annotated[str, matches('^[0-9a-f]{7,64}$')]]
+    commit: Optional[str]
     changed: list[str]
     diff_file: Optional[str]
-    diff_sha256: Optional[Digest] = None
+    diff_sha256: Optional[str] = None
     why: str = ''
 
 
 @dataclass(repr=False, eq=False)
 class ProgramFile(Record):
     path: str
-    sha256: Digest
+    sha256: str
     version: Json
 
 
 @dataclass(repr=False, eq=False)
 class Summary(Record):
-    fom: Optional[Positive]
+    fom: Optional[float]
     unit: str
     verdict: Optional[Verdict]
-    spread: Optional[NotNegative]
+    spread: Optional[float]
     rung: Optional[str]
     precision: str = ''
     declared: str = ''
@@ -297,10 +285,10 @@ class Summary(Record):
 
 @dataclass(repr=False, eq=False)
 class Aggregate(Record):
-    value: Optional[Positive]
+    value: Optional[float]
     why: str
     reference: Optional[str] = None
-    ratios: dict[str, Positive] = field(default_factory=dict)
+    ratios: dict[str, float] = field(default_factory=dict)
     weights: dict[str, float] = field(default_factory=dict)
 
 
@@ -315,16 +303,16 @@ class Run(Record):
     """run.json: the manifest of a result folder of rooftop run."""
     schema: Literal[2]
     kind: Literal['run']
-    started: Date
-    finished: Optional[Date]
+    started: str
+    finished: Optional[str]
     state: Literal['running', 'complete']
     official: bool
     size: Size
     nonce: str
-    seed: Natural
+    seed: int
     source: Source
     launcher: list[str]
-    ranks: Count
+    ranks: int
     settings: Json
     programs: dict[str, ProgramFile]
     environment: Json
@@ -338,17 +326,16 @@ class Run(Record):
 @dataclass(repr=False, eq=False)
 class Point(Record):
     """A number of ranks of a scaling curve."""
-    closed = True
-    ranks: Count
+    ranks: int
     verdict: Optional[Verdict]
     why: str = ''
     rung: str = ''
-    spread: Optional[NotNegative] = None
-    seconds_per_unit: Optional[Positive] = None
-    fom_flop_per_s: Optional[Positive] = None
-    efficiency: Optional[NotNegative] = None
-    exposed_share: Optional[Share] = None
-    phases: dict[str, NotNegative] = field(default_factory=dict)
+    spread: Optional[float] = None
+    seconds_per_unit: Optional[float] = None
+    fom_flop_per_s: Optional[float] = None
+    efficiency: Optional[float] = None
+    exposed_share: Optional[float] = None
+    phases: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(repr=False, eq=False)
@@ -375,6 +362,7 @@ def record_of(value: Json) -> AnyResult:
     kinds: dict[Any, type[AnyResult]] = {'program': Program, 'run': Run, 'scale': Scale}
     if not isinstance(kind, str) or kind not in kinds:
         raise Mismatch(f'kind: {kind!r} is not known')
+    check({'$ref': kind}, value)
     return kinds[kind].from_json(value)
 
 

@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import stat
+import typing
 import unittest
 from unittest import mock
 
@@ -60,7 +61,7 @@ class Records(InFolder):
             results.record_of({**self.good['run'], 'kind': 'other'})
 
     def test_where(self):
-        with self.assertRaisesRegex(records.Mismatch, r'^rungs\[0\].checks\[0\].bound: .* is not of type float$'):
+        with self.assertRaisesRegex(records.Mismatch, r'^rungs\[0\].checks\[0\].bound: .* is not of type number$'):
             results.record_of(changed(self.good['program'], RUNG + ('checks', 0, 'bound'), 'x'))
 
     def test_round_trip(self):
@@ -69,6 +70,21 @@ class Records(InFolder):
         disk.save('again.json', run.to_json())
         again = results.load('again.json', results.Run, run.nonce)
         self.assertEqual([step.to_json() for step in again.steps], [step.to_json() for step in run.steps])
+
+    def test_members(self):
+        """What the suite reads is in the schema, and what it relies on is required there."""
+        def compare(kind, rule):
+            rule = {**rule, **(records.rule_of(rule['$ref'].rpartition('/')[2]) if '$ref' in rule else {})}
+            for argument in typing.get_args(kind)[-1:] if typing.get_origin(kind) in (list, dict) else ():
+                compare(argument, rule.get('items', rule.get('additionalProperties', {})))
+            for argument in typing.get_args(kind) if typing.get_origin(kind) is typing.Union else ():
+                compare(argument, rule)
+            for name, (member, required) in kind.members().items() if hasattr(kind, 'members') else ():
+                self.assertIn(name, rule['properties'], kind)
+                self.assertEqual(required, name in rule['required'], f'{kind}: {name}')
+                compare(member, rule['properties'][name])
+        for name, kind in (('program', results.Program), ('run', results.Run), ('scale', results.Scale)):
+            compare(kind, {'$ref': name})
 
     def test_schema(self):
         try:
