@@ -62,7 +62,6 @@ rt_gfnn_tests = \
 	tests/gfnn-wave/test_vectors \
 	tests/gfnn-wave/test_weights
 rt_mutants = \
-	tests/mutants/alya_mutants \
 	tests/mutants/gfnn_mutants \
 	tests/mutants/mcpi_mutants \
 	tests/mutants/flow_mutants \
@@ -87,6 +86,7 @@ rt_gpu_scripts = \
 	tests/suite/gpu.sh
 # The longest come first, and those with ranks take turns with the others: ranks that wait for each other slow each other.
 rt_scripts = \
+	tests/mutants/mutants.sh \
 	tests/suite/climb.sh \
 	tests/fun3d-mcpi/mpi.sh \
 	tests/suite/run.sh \
@@ -133,7 +133,7 @@ tests_mutants_nekbone_solve_mutants_SOURCES = tests/mutants/nekbone_solve_mutant
 # What tests and mutants of an app are linked with, besides the runtime.
 rt_nekbone_users = $(rt_nekbone_tests) tests/mutants/nekbone_mutants \
 	tests/mutants/nekbone_solve_mutants tests/nekbone/lost tests/nekbone/nodes
-rt_alya_users = $(rt_alya_tests) tests/mutants/alya_mutants tests/alya-rhs/nodes
+rt_alya_users = $(rt_alya_tests) tests/alya-rhs/nodes
 rt_mcpi_users = $(rt_mcpi_tests) tests/mutants/mcpi_mutants tests/mutants/flow_mutants tests/fun3d-mcpi/lost
 rt_gfnn_users = $(rt_gfnn_tests) tests/mutants/gfnn_mutants tests/gfnn-wave/nodes tests/gfnn-wave/lost
 $(rt_nekbone_users): apps/nekbone/libnekbone.a
@@ -165,8 +165,6 @@ tests_gfnn_wave_nodes_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS) -DRT_APP=gfnn_app
 tests/common/tests_nekbone_nodes-nodes.o tests/common/tests_alya_rhs_nodes-nodes.o \
 tests/common/tests_gfnn_wave_nodes-nodes.o: CC = $(RT_MPI_CC)
 
-tests_mutants_alya_mutants_SOURCES = tests/mutants/alya_mutants.c $(rt_mutants_shared)
-
 tests_mutants_mcpi_mutants_SOURCES = tests/mutants/mcpi_mutants.c $(rt_mutants_shared)
 
 tests_mutants_flow_mutants_SOURCES = tests/mutants/flow_mutants.c $(rt_mutants_shared)
@@ -176,7 +174,7 @@ tests_mutants_gfnn_mutants_SOURCES = tests/mutants/gfnn_mutants.c $(rt_mutants_s
 
 # Scripts, and whatever else tests read: helpers, suppressions, the GPU record.
 EXTRA_DIST += $(rt_gpu_scripts) $(rt_scripts) \
-	$(wildcard $(foreach e,py sh tsv supp,$(srcdir)/tests/*.$e) $(srcdir)/tests/*/*.h $(srcdir)/tests/*/*.sh $(srcdir)/tests/*/*.py $(srcdir)/tests/*/*.supp \
+	$(wildcard $(foreach e,py sh tsv supp,$(srcdir)/tests/*.$e) $(srcdir)/tests/*/*.h $(srcdir)/tests/*/*.sh $(srcdir)/tests/*/*.py $(srcdir)/tests/*/*.supp $(srcdir)/tests/mutants/*.txt \
 	$(srcdir)/tests/fuzz/*.c $(srcdir)/tests/suite/*.c $(srcdir)/tests/suite/samples/*.json $(srcdir)/tests/suite/unit/*.py)
 
 TEST_EXTENSIONS = .sh
@@ -239,8 +237,9 @@ check-hip:
 .PHONY: check-hip
 EXTRA_DIST += tests/suite/hip.sh
 
-# One line an app: how many wrong programs were found out.
-check-mutants: $(rt_mutants)
+# All wrong programs.
+check-mutants: $(rt_mutants) $(check_DATA)
+	@$(AM_TESTS_ENVIRONMENT) $${PYTHON:-python3} $(srcdir)/tests/mutants/mutants.py
 	@$(AM_TESTS_ENVIRONMENT) for m in $(rt_mutants); do ./$$m || exit 1; done
 
 # What was changed since it last passed on a GPU: said on every machine, for most have none. And what tests do without.

@@ -28,8 +28,6 @@ same_inputs "$alya" --device cpu --cells 6x5x4 --order random-all
 OMP_NUM_THREADS=1 $mpirun -n 3 "$top/tests/alya-rhs/test_mesh" >mesh.out 2>&1 ||
     fail "test_mesh on three ranks: $(cat mesh.out)"
 
-mutants_on_two_ranks alya_mutants
-
 refused 2 "is fewer cells than the 2 ranks" $mpirun -n 2 "$alya" --device cpu --cells 1x1x1
 refused 2 "missing.msh" $mpirun -n 2 "$alya" --device cpu --mesh missing.msh
 
