@@ -16,17 +16,17 @@ extern "C" {
 typedef struct {
     const char *name; /* "PETSc MatSOR" */
     const char *job;  /* what one unit is, and its precision */
-    bool sweeps;      /* a unit is a sweep of A dQ = R; else a product O x */
     rt_kind_t kind;   /* RT_CPU: one core; RT_CUDA */
     double allowed;   /* relative difference from ours */
-    /* Adds the bytes that begin takes, in the space of its kind and (for RT_CUDA) in RT_HOST. */
-    void (*memory)(const mcpi_config_t *config, double bytes[RT_SPACES]);
-    /* Copies what it needs of the FP64 matrix and, for a product, of x[rows][nb]. Returns NULL and
-     * one line in why if it cannot run here. */
-    void *(*begin)(const mcpi_problem_t *problem, const double *x, rt_text_t *why);
-    /* Does so many sweeps from dQ = 0, or so many products. Returns seconds. */
-    double (*run)(void *state, int64_t units);
-    void (*result)(const void *state, double *values); /* [rows][nb] dQ, or O x */
+    /* Copies what it needs of the FP64 matrix. Returns NULL and one line in why if it cannot run
+     * here. */
+    void *(*begin)(const mcpi_problem_t *problem, rt_text_t *why);
+    /* Does n units from the same start. Returns seconds. */
+    double (*run)(void *state, int64_t n);
+    void (*result)(const void *state, double *values); /* [rows][nb] */
+    /* What the result should be, and the bytes of a unit; NULL: sweeps of A dQ = R, as ours. */
+    void (*want)(const void *state, double *values);
+    double (*bytes)(const mcpi_problem_t *problem);
     void (*end)(void *state);
 } mcpi_peer_t;
 

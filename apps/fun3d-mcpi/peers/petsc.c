@@ -28,15 +28,6 @@ typedef struct {
     Vec R, dq;
 } petsc_t;
 
-static void memory(const mcpi_config_t *config, double bytes[RT_SPACES])
-{
-    const double N = (double)config->counts.rows, B = (double)config->counts.blocks;
-    const double nb = (double)config->nb;
-    /* A; inverses and copies of D; columns and four lists of rows; vectors */
-    bytes[RT_HOST] += (double)sizeof(PetscScalar) * (nb * nb * (B + 3 * N) + 2 * nb * N) +
-                      (double)sizeof(PetscInt) * (B + 5 * N);
-}
-
 /* The blocks of a row follow each other, each by columns: PETSc's column-oriented row. */
 static void fill(Mat A, const mcpi_matrix_t *matrix)
 {
@@ -77,9 +68,8 @@ static Mat new_matrix(const mcpi_matrix_t *matrix)
     return A;
 }
 
-static void *begin(const mcpi_problem_t *p, const double *x, rt_text_t *why)
+static void *begin(const mcpi_problem_t *p, rt_text_t *why)
 {
-    (void)x;
     PetscBool ended;
     PETSC(PetscFinalized(&ended));
     if (ended) {
@@ -133,10 +123,8 @@ static void end(void *state)
 
 const mcpi_peer_t mcpi_peer_petsc = {.name = "PETSc MatSOR",
                                      .job = "sweep, fp64, one core",
-                                     .sweeps = true,
                                      .kind = RT_CPU,
                                      .allowed = 1e-10,
-                                     .memory = memory,
                                      .begin = begin,
                                      .run = run,
                                      .result = result,
