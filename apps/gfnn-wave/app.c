@@ -138,7 +138,7 @@ static void check_physics(const gfnn_config_t *config)
 }
 
 /* Returns the preconditioner with which the rungs asked for make a time step fastest (README.md,
- * "Preconditioners" and "Measured"), or the one that options are given for. */
+ * "Preconditioners"), or the one that options are given for. */
 static int fastest_precond(const rt_run_t *run)
 {
     static const char *const of_networks[] = {"coef", "kernels", "reach", "precision", "weights"};
