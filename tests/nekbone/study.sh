@@ -1,13 +1,18 @@
-# study.sh - tests that rooftop study runs a tiny study and resumes where it was stopped. tests/suite/unit/test_study.py checks its
-# figures and its verdict on known numbers.
+# study.sh - tests that rooftop study runs a tiny table and resumes where it was stopped. tests/suite/unit/test_study.py checks
+# its tables, figures and verdicts on known numbers.
 . "${abs_top_srcdir:-.}/tests/nekbone/lib.sh" || exit 1
 python=$(command -v "${PYTHON:-python3}") || skip "no python3"
 python=$("$python" -c 'import sys; print(sys.executable if sys.version_info >= (3, 9) else "")')
 [ -n "$python" ] || skip "no Python 3.9 or later"
 source=$(cd "${OLDPWD:-.}" && cd "${abs_top_srcdir:-.}" && pwd)
-study="$python -S $source/tools/rooftop study"
+study="$python -S $source/tools/rooftop study --bindir ${nekbone%/*}"
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
-small="--bindir ${nekbone%/*} --device cpu --threads 1 --seconds 0.005 --tune-seconds 0.02 --repeats 1 --iterations 5"
+cat >tiny.study <<'END'
+RUN = --device cpu --threads 1 --iterations 5 --seconds 0.005 --elements {2x2x2,3x2x2} --degree {3,5}
+jammed: nekbone --rung jammed --no-tuning $RUN
+tuned / jammed: nekbone --rung jammed --tune-seconds 0.02 $RUN
+alone / tuned: nekbone --rung jammed --tune-seconds 0.02 --isolated $RUN
+END
 
 # studied TEXT OPTION...: checks that a study ends with a report and prints TEXT. Status 1 is allowed: in runs this
 # short, tuned may be slower by more than the noise.
@@ -15,68 +20,53 @@ studied()
 {
     text=$1
     shift
-    $study "$@" >out 2>err
+    $study tiny.study "$@" >out 2>err
     got=$?
-    grep -q SLOWER out && want=1 || want=0
+    grep -q 'slower at [^0]' out && want=1 || want=0
     [ $got = $want ] && grep -q '^report: ' out || fail "$*: ended with $got: $(tail -n 1 out) $(cat err)"
     grep -qF -e "$text" out || fail "$*: does not print '$text' but: $(cat out)"
 }
 
-# --- bad options ---
+# --- bad options and tables ---
 mkdir wrong && ln -s "$(type -P true)" wrong/nekbone
+echo 'jammed: nekbone --threads 100000' >threads.study
+echo 'fast: fast --rung x' >app.study
 "$python" -S "$source/tests/suite/refusals.py" "$source/tools" <<END || failed=1
-2|invalid list of 2 .. 24 value: '8,25'|study --into a --orders 8,25
-2|invalid count from 1 value: '0'|study --into a --threads 0
-2|invalid number from 0 value: 'nan'|study --into a --seconds nan
-2|unrecognized arguments: --order|study --into a --order 8
-2|invalid choice: 'all'|study --into a --only all
-2|there is no such rung; known: reference, scalar|study --into a --bindir ${nekbone%/*} --rungs fast
-3|no program nekbone in nowhere|study --into a --bindir nowhere
-3|is this a program of the suite?|study --into a --bindir wrong
-3|no results|study --into a --report
-2|--threads|study $small --threads 100000 --into d
+2|invalid count from 1 value: '0'|study tiny.study --into a --ranks 0
+2|unrecognized arguments: --order|study tiny.study --into a --order 8
+2|none.study: No such file|study none.study --into a
+2|wrong: Is a directory|study wrong --into a
+2|there is no app 'fast'|study app.study --into a
+3|no program nekbone in nowhere|study tiny.study --into a --bindir nowhere
+3|is this a program of the suite?|study tiny.study --into a --bindir wrong
+3|no results|study tiny.study --into a --report
+2|--threads|study threads.study --bindir ${nekbone%/*} --into d
 END
 [ -e a ] && fail "a refusal leaves a folder"
 
-# --- a study with all its parts ---
-studied "8 runs made, 0 were there" $small --into a --orders 4,6 --elements 8,12 --only default-tuned --rungs jammed
-for point in n04-e0008 n04-e0012 n06-e0008 n06-e0012; do
-    [ -s a/runs/cpu-jammed-$point-tuned-0.json ] || fail "no run jammed-$point-tuned"
+# --- a study, again with more repeats, and after half a file ---
+studied "12 runs made, 0 were there" --into a --repeats 1
+for run in jammed-2x2x2-3 tuned-3x2x2-5 alone-2x2x2-5; do
+    [ -s a/runs/$run-0.json ] || fail "no run $run: $(ls a/runs)"
 done
-grep -q '"3x2x2"' a/runs/cpu-jammed-n04-e0012-own-0.json || fail "12 elements are not 3x2x2"
-studied "" $small --into all --orders 4 --elements 8 --only default-tuned
-[ -s all/runs/cpu-vector-n04-e0008-own-0.json ] && ! ls all/runs | grep solve || fail "not the ladder iteration: $(ls all/runs)"
-studied "" $small --into a --orders 4 --elements 8 --rungs scalar,vector
-for variant in dgemm isolated set-rows set-tiles-n; do
-    [ -s a/runs/cpu-scalar-n04-e0008-$variant-0.json ] || fail "no run $variant"
-done
-for version in dgemm set-rows; do
-    [ "$(grep -c "\"mxm[123]\": \"${version#set-}\"" a/runs/cpu-scalar-n04-e0008-$version-0.json)" = 3 ] ||
-        fail "$version: another choice"
-done
-grep -q '"isolated": true' a/runs/cpu-scalar-n04-e0008-isolated-0.json || fail "isolated was not tuned alone"
-grep -q '"isolated": false' a/runs/cpu-scalar-n04-e0008-tuned-0.json || fail "tuned was not tuned inside"
-for title in "Figure 3:" "Figure 12:" "Figures 17 and 18:" "vector, mean of the cases (CPU): the fastest" "tuned alone" "n known when compiled" "fastest version"; do
-    grep -qF "$title" a/report.md || fail "the report has nothing on '$title'"
-done
+grep -q '"isolated": true' a/runs/alone-2x2x2-3-0.json || fail "alone was not tuned alone"
+grep -q '"isolated": false' a/runs/tuned-2x2x2-3-0.json || fail "tuned was not tuned inside"
+[ "$(grep -c '^| [23]x2x2 [35] |' a/report.md)" = 4 ] || fail "not a row per point: $(cat a/report.md)"
 [ -z "$(find a -name '*part*')" ] || fail "a part of a file is left: $(ls -A a a/runs)"
-
-# --- again: runs only what is incomplete, and more repeats ---
-all=$(ls a/runs | wc -l)
 cksum a/runs/* >before
-half=a/runs/cpu-scalar-n04-e0008-own-0.json
+half=a/runs/jammed-3x2x2-5-0.json
 head -c 200 $half >part && mv part $half
-studied "" $small --into a --orders 4 --elements 8 --rungs scalar,vector
-grep -q '^1 runs made' out || fail "not the one half-written run is made but: $(cat out)"
+studied "1 runs made, 11 were there" --into a --repeats 1
 cksum a/runs/* | diff before - | grep '^>' | cut -d' ' -f4 | grep -qx $half || fail "$half has not changed, or more has"
 [ "$(cksum a/runs/* | diff before - | grep -c '^>')" = 1 ] || fail "results that were there have changed"
-studied "" $small --into a --orders 4 --elements 8 --rungs jammed --only default-tuned --repeats 2
-[ "$(ls a/runs | wc -l)" = $((all + 2)) ] || fail "not 2 runs more by --repeats but: $(ls a/runs)"
-$study $small --into a --iterations 6 >out 2>err
-[ $? = 2 ] && grep -qF "a has runs with --iterations 5" err || fail "other iterations are not refused: $(cat out err)"
+studied "12 runs made, 12 were there" --into a --repeats 2
+sed 's/{3,5}/{3,4}/' tiny.study >other.study
+$study other.study --into a >out 2>err
+[ $? = 2 ] && grep -qF "a has runs of another table" err || fail "another table is not refused: $(cat out err)"
 
 # --- stopped: status 143, no partial files ---
-$study $small --tune-seconds 60 --into b --orders 4 --elements 8 --rungs scalar >out 2>err &
+sed 's/0\.02/60/' tiny.study >long.study
+$study long.study --into b >out 2>err &
 job=$!
 for _ in $(seq 100); do
     sleep 0.05

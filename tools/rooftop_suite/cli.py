@@ -37,7 +37,7 @@ COMMANDS = {
     'exercise': Command('exercise', 'a part of the suite to write yourself, with task, hints and test'),
     'grade': Command('grade', 'is a solution right, and is it faster: one file, or a folder of a class', True),
     'scale': Command('scale', 'an app over ranks or GPUs: efficiency, and where time goes'),
-    'study': Command('study', "repeat the CRESTA study of auto-tuning with nekbone"),
+    'study': Command('study', 'run the points of a table, such as the CRESTA study of auto-tuning, and compare'),
 }
 
 

@@ -1,427 +1,296 @@
-"""`rooftop study`: repeats the study of CRESTA D3.5.2 (auto-tuning Nekbone) with nekbone: runs, tables and plots.
+"""`rooftop study TABLE`: runs programs at the points of a table, and compares series of runs beyond their noise.
 
-Each run leaves one result in DIR/runs, whole or not at all, and is not repeated when the command is given again. The
-report (DIR/report.md) is made from these files alone. docs/auto-tuning.md explains the parts and the noise.
+A line of the table is a series: 'NAME: APP OPTIONS', or 'NAME / A, B: APP OPTIONS', which is compared with the series A
+and B above it. A list {a,b} in the options means a run with a and one with b; all combinations of its lists are the
+points of a series. 'WORD = TEXT' lets later lines say $WORD; # begins a comment. A series with --tune-seconds searches at
+each point, and is timed again with what that found. docs/auto-tuning.md has the study of CRESTA D3.5.2 as such tables.
+
+Each run leaves one result in DIR/runs, whole or not at all, and is not repeated when the command is given again.
 """
 import argparse
-import glob
-import json
+import itertools
+import math
 import os
 import re
 import shlex
 import statistics
+import string
 import time
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple, Optional, Union
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Optional
 
 from . import ENVIRONMENT, INVALID, USAGE, VALID, Fault, Interrupted, disk, programs, results
-from .cli import count, counts, minutes, seconds
-from .programs import Rung
+from .cli import count, minutes
 from .results import Program
 
-PARTS = ('default-tuned', 'isolated', 'cases', 'products', 'compile-time')
-PRODUCTS = ('mxm1', 'mxm2', 'mxm3')
-CASES = ('vector', 'batched')  # rungs whose products cover the mesh, so that each has a timer of its own
-VERSIONS = ('loops', 'rows', 'rows-n', 'tiles-n')  # of a product: n passed in two, known to the compiler in two
 LEAST_NOISE = 0.01  # clocks and throttling: a smaller difference is none
 LEAST_PAIRS = 5  # of runs of the same choice, to estimate the difference that chance makes
-LADDER = 'iteration'  # what the report's study is about
-DEVICES = {'cpu': 'cpu', 'cuda': 'gpu'}  # Kokkos has one, for GPUs alone
-FILE = re.compile(r'(cpu|gpu)-([\w-]+)-n(\d+)-e(\d+)-([\w-]+?)-(\d+)\.(json|refused)')
-
-
-def orders(text: str) -> list[int]:
-    values = counts(text)
-    if values[0] < 2 or values[-1] > 24:
-        raise ValueError
-    return values
-
-
-orders.__name__ = 'list of 2 .. 24'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
+    add('table', metavar='TABLE', help='such as inputs/nekbone/cpu.study')
     add('--into', default='rooftop-study', metavar='DIR', help='results and report; runs that are there are not '
         'repeated (default rooftop-study)')
-    add('--orders', type=orders, default=orders('8,10,12,14,16,18,20'), metavar='N,N..',
-        help='points per direction: degree + 1 (default 8,10,..,20)')
-    add('--elements', type=counts, default=counts('32,64,128,256,512,1024,2048'), metavar='E,E..',
-        help='elements of all ranks (default 32,64,..,2048)')
-    add('--device', choices=('cpu', 'gpu', 'both'), help='(default: every device that has rungs)')
-    add('--rungs', metavar='NAME,..', help=f'only these (default: those of the ladder {LADDER} but the reference)')
-    add('--threads', type=count, metavar='N', help='per rank (default: its cores)')
     add('--ranks', type=count, default=1, metavar='N', help='of MPI (default 1)')
     programs.add_launcher(parser)
-    add('--seconds', type=seconds, default=0.3, metavar='S', help='of timing per run (default 0.3)')
-    add('--tune-seconds', type=seconds, default=10.0, metavar='S',
-        help='per search: one rung at one point (default 10)')
-    add('--iterations', type=count, default=100, metavar='N', help='of CG per solve (default 100)')
     add('--repeats', type=count, default=3, metavar='N',
-        help='of each timing, alternating between variants; the median counts (default 3)')
-    add('--only', choices=PARTS, metavar='PART', help='of the study: ' + ', '.join(PARTS))
-    add('--report', action='store_true', help='run nothing: tables and plots of the runs that are there')
+        help='of each timing, alternating between series; the median counts (default 3)')
+    add('--report', action='store_true', help='run nothing: the report of the runs that are there')
     programs.add_arguments(parser)
 
 
-# ---- What is to be run ----
-
-class Key(NamedTuple):
-    """A rung at a point (n, elements), with its default or a choice of parameters."""
-    device: str
-    rung: str
-    n: int
-    elements: int
-    variant: str
-
-    def file(self, repeat: int) -> str:
-        return f'{self.device}-{self.rung}-n{self.n:02d}-e{self.elements:04d}-{self.variant}-{repeat}'
+class Series(NamedTuple):
+    """A line of the table. points: {the values of its lists: options}."""
+    name: str
+    bases: list[str]
+    app: str
+    points: dict[str, list[str]]
 
 
-def has_products(rung: Rung) -> bool:
-    """Returns whether a rung is made of three products with versions to choose from."""
-    return all('dgemm' in rung.parameters.get(name, ()) for name in PRODUCTS)
+# ---- The table ----
+
+def expanded(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Yields (values, options) of every combination of the lists {a,b} in a text."""
+    parts = re.split(r'\{([^{}]*)\}', text)
+    for values in itertools.product(*(part.split(',') for part in parts[1::2])):
+        whole = ''.join(itertools.chain(*zip(parts[::2], [*values, ''])))
+        yield ' '.join(values) or 'all', shlex.split(whole)
 
 
-def choose_rungs(args: argparse.Namespace, rungs: list[Rung]) -> dict[str, list[Rung]]:
-    """Returns the rungs of the study by device."""
-    names = args.rungs.split(',') if args.rungs else [rung.name for rung in rungs if rung.name != 'reference'
-                                                      and rung.ladder in ('', LADDER)]
-    for name in names:
-        if name not in [rung.name for rung in rungs]:
-            raise Fault(USAGE, f'--rungs {name}: there is no such rung; known: {", ".join(r.name for r in rungs)}')
-    chosen = {device: [rung for rung in rungs if DEVICES.get(rung.kind) == device and rung.name in names]
-              for device in ('cpu', 'gpu') if args.device in (None, 'both', device)}
-    if args.device in ('gpu', 'both') and not any(not rung.absent for rung in chosen['gpu']):
-        why = next((rung.absent for rung in chosen['gpu']), 'this nekbone has no rung for it')
-        if args.device == 'gpu':
-            raise Fault(ENVIRONMENT, f'--device gpu: {why}')
-        print(f'no GPU: {why}')
-    return {device: [rung for rung in found if not rung.absent] for device, found in chosen.items()}
+def series_of(text: str, path: str) -> list[Series]:
+    """Returns the series of a table."""
+    found: dict[str, Series] = {}
+    words: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.partition('#')[0].strip()
+        word = re.fullmatch(r'(\w+)\s*=\s*(.*)', line)
+        row = re.fullmatch(r'([\w-]+)\s*(?:/([\w\s,-]+))?:\s*(\S+)\s+(.*)', line)
+        try:
+            if word:
+                words[word[1]] = string.Template(word[2]).substitute(words)
+            elif row:
+                name, bases = row[1], re.findall(r'[\w-]+', row[2] or '')
+                if name in found or not set(bases) <= found.keys():
+                    raise ValueError(f"'{name}' must be a new name, and compared with series above it")
+                points = dict(expanded(string.Template(row[4]).substitute(words)))
+                found[name] = Series(name, bases, row[3], points)
+            elif line:
+                raise ValueError("not 'NAME: APP OPTIONS' or 'WORD = TEXT'")
+        except KeyError as error:
+            raise Fault(USAGE, f'{path}:{number}: no line above says what ${error.args[0]} is') from None
+        except ValueError as error:
+            raise Fault(USAGE, f'{path}:{number}: {error}') from None
+    if not found:
+        raise Fault(USAGE, f'{path}: no series in it')
+    return list(found.values())
 
 
-def box(elements: int) -> str:
-    """Returns the extents nearest to a cube."""
-    sides = [(x, y, elements // x // y) for x in range(1, elements + 1) if elements % x == 0
-             for y in range(1, elements // x + 1) if elements // x % y == 0]
-    best = min((x * y + y * z + x * z, sorted((x, y, z), reverse=True)) for x, y, z in sides)
-    return 'x'.join(map(str, best[1]))
-
+# ---- Running it ----
 
 class Job(NamedTuple):
-    key: Key
-    rung: Rung
+    series: Series
+    point: str
     repeat: int
 
+    @property
+    def name(self) -> str:
+        return f'{self.series.name}-{re.sub("[^A-Za-z0-9.]+", "-", self.point)}-{self.repeat}'
 
-class Study:
-    def __init__(self, args: argparse.Namespace, program: str, rungs: dict[str, list[Rung]]) -> None:
-        self.args, self.program, self.rungs = args, program, rungs
-        self.launcher = programs.launcher_words(args.launcher, args.ranks)
-        self.folder = os.path.join(args.into, 'runs')
-        self.made: dict[str, Program] = {}  # by file name
 
-    def jobs(self) -> Iterator[Job]:
-        """Yields small problems first; variants to be compared alternate."""
-        for n, e in sorted(((n, e) for n in self.args.orders for e in self.args.elements), key=lambda p: p[0]**3 * p[1]):
-            for repeat in range(self.args.repeats):
-                for swapped in (False, True):  # which need the choices of other rungs
-                    for device, rungs in self.rungs.items():
-                        for rung in rungs:
-                            for variant in self.variants(rung):
-                                if (variant == 'swapped') == swapped:
-                                    yield Job(Key(device, rung.name, n, e, variant), rung, repeat)
+Outcome = tuple[Optional[Program], str]  # a result, or why there is none
 
-    def variants(self, rung: Rung) -> list[str]:
-        parts = {self.args.only} if self.args.only else set(PARTS)
-        names = []
-        if 'default-tuned' in parts:
-            names += (['dgemm'] if has_products(rung) else []) + ['own']
-        if rung.parameters and parts & {'default-tuned', 'isolated', 'products'}:
-            names.append('tuned')
-        if rung.parameters and 'isolated' in parts:
-            names.append('isolated')
-        if 'cases' in parts and rung.name in CASES:
-            names += ['dgemm' if version == 'dgemm' else f'set-{version}' if i else 'own'
-                      for i, version in enumerate(rung.parameters[PRODUCTS[0]])]
-        if 'products' in parts and self.other(rung):
-            names.append('swapped')
-        if 'compile-time' in parts:
-            names += [f'set-{version}' for version in self.sizes(rung)]
-        return list(dict.fromkeys(names))
 
-    def product_rungs(self) -> list[Rung]:
-        return [rung for rung in self.rungs.get('cpu', []) if has_products(rung)]
+def read(folder: str, name: str) -> Optional[Outcome]:
+    """Returns what a run left; None: it is still to be made."""
+    path = os.path.join(folder, 'runs', name)
+    if os.path.exists(f'{path}.failed'):
+        return None, disk.read_bytes(f'{path}.failed').decode()
+    try:
+        return (results.load(f'{path}.json', Program), '') if os.path.exists(f'{path}.json') else None
+    except Fault as fault:
+        print(f'{fault}: it does not count')
+        return None
 
-    def other(self, rung: Rung) -> Optional[Rung]:
-        """Returns the other rung that is made of the three products."""
-        rungs = self.product_rungs()
-        return next((r for r in rungs if r.name != rung.name), None) if rung in rungs else None
 
-    def sizes(self, rung: Rung) -> list[str]:
-        """Returns the versions in which n is passed, or known at compile time."""
-        if has_products(rung):
-            if 'lines' in rung.parameters[PRODUCTS[0]]:  # on a GPU
-                return ['lines', 'loops']
-            first = rung in self.product_rungs()[:1]
-            return [version for version in VERSIONS if first and version in rung.parameters[PRODUCTS[0]]]
-        return [value for values in rung.parameters.values() if 'any-n' in values for value in values]
+def options_of(job: Job, folder: str) -> Optional[list[str]]:
+    """Returns the options of a run; None: the search that it needs found nothing."""
+    words = list(job.series.points[job.point])
+    if '--tune-seconds' not in words:
+        return words
+    if job.repeat == 0:
+        return words + ['--tuning', os.path.join(folder, f'{job.series.name}.tuning')]
+    found = read(folder, job._replace(repeat=0).name)
+    if not found or not found[0]:
+        return None
+    at = words.index('--tune-seconds')
+    words[at:at + 2] = ['--no-tuning']
+    choice = ','.join(f'{name}={value}' for name, value in found[0].rungs[0].choice.items())
+    return [word for word in words if word != '--isolated'] + (['--choose', choice] if choice else [])
 
-    def found(self, key: Key) -> Optional[dict[str, str]]:
-        """Returns the choice of a search, or None if it was refused or is not there."""
-        result = self.made.get(key.file(0))
-        return result.rungs[0].choice if result else None
 
-    def choice(self, job: Job) -> Optional[dict[str, str]]:
-        """Returns {parameter: value}, empty for the program's own; None: there is nothing to run."""
-        variant, other = job.key.variant, self.other(job.rung)
-        if variant == 'own':
-            return {}
-        if variant in ('tuned', 'isolated'):
-            return self.found(job.key)
-        if variant == 'swapped' and other:
-            tuned = job.key._replace(variant='tuned')
-            theirs = self.found(tuned._replace(rung=other.name))
-            return theirs if theirs != self.found(tuned) else None  # the same choice would be the same run
-        value = variant.replace('set-', '')
-        if has_products(job.rung):
-            return {name: value for name in PRODUCTS}
-        return {name: value for name, values in job.rung.parameters.items() if 'any-n' in values}
-
-    def command(self, job: Job) -> Optional[list[str]]:
-        """Returns the words of a run; None: there is nothing to run."""
-        args, key = self.args, job.key
-        words = [self.program, '--rung', key.rung, '--elements', box(key.elements), '--degree', str(key.n - 1),
-                 '--iterations', str(args.iterations), '--seconds', str(args.seconds), '--quiet']
-        words += ['--device', 'cpu'] if key.device == 'cpu' else []
-        words += ['--threads', str(args.threads)] if args.threads else []
-        if key.variant in ('tuned', 'isolated') and job.repeat == 0:
-            words += ['--tune-seconds', str(args.tune_seconds), '--tuning',
-                      os.path.join(args.into, f'{key.variant}.tuning')]
-            return words + ['--isolated'] * (key.variant == 'isolated')
-        choice = self.choice(job)
-        if choice is None:
-            return None
-        words += ['--profile'] if key.rung in CASES else []
-        chosen = ['--choose', ','.join(f'{k}={v}' for k, v in choice.items())] if choice else []
-        return words + ['--no-tuning'] + chosen
-
-    # -- running it --
-
-    def run(self, job: Job) -> bool:
-        """Runs a job, if there is anything to run; returns whether there was."""
-        words = self.command(job)
-        if words is None:
-            return False
-        name = job.key.file(job.repeat)
-        path = os.path.join(self.folder, f'{name}.json')
-        part = disk.part_of(path)
-        try:
-            ended = programs.run(programs.launched([*words, '--json', part], self.launcher, self.args.ranks))
-            why = programs.reason(ended)
-            if ended.exit == 4 or 'cannot run this problem' in why:
-                disk.save_bytes(os.path.join(self.folder, f'{name}.refused'), why.encode())
-            elif ended.exit in (VALID, INVALID) and os.path.exists(part):
-                self.made[name] = results.load(part, Program)
-                disk.settle(part, path)
-            else:
-                raise Fault(USAGE if ended.exit == USAGE else ENVIRONMENT, f'{why}: {shlex.join(words)}')
-        finally:
-            disk.remove(part)
+def run(job: Job, args: argparse.Namespace) -> bool:
+    """Runs a job; returns whether there was anything to run."""
+    words = options_of(job, args.into)
+    if words is None:
+        return False
+    program, path = programs.find(job.series.app, args.bindir), os.path.join(args.into, 'runs', job.name)
+    launcher = programs.launcher_words(args.launcher, args.ranks)
+    got = programs.measure(program, [*words, '--quiet'], f'{path}.json', launcher=launcher, ranks=args.ranks)
+    if got.result:
         return True
-
-    def weight(self, job: Job) -> float:
-        """Returns about how many seconds a run takes: the time left is estimated from it."""
-        search = job.key.variant in ('tuned', 'isolated') and job.repeat == 0
-        timed: float = self.args.seconds + search * self.args.tune_seconds
-        return 0.3 + 2e-6 * job.key.n**3 * job.key.elements + timed
-
-    def run_all(self) -> None:
-        disk.make_folder(self.folder)
-        there = read_runs(self.args.into)
-        self.made = {key.file(repeat): result for key, repeat, result in there if isinstance(result, Program)}
-        done = {key.file(repeat) for key, repeat, _ in there}
-        todo = [job for job in self.jobs() if job.key.file(job.repeat) not in done]
-        left, spent, made, begin = sum(map(self.weight, todo)), 0.0, 0, time.monotonic()
-        for i, job in enumerate(todo, 1):
-            rate = (time.monotonic() - begin) / spent if spent else 1
-            key = job.key
-            print(f'{i}/{len(todo)}  {key.device} {key.rung} n={key.n} elements={key.elements} {key.variant}'
-                  f'{f" again ({job.repeat})" if job.repeat else ""}; {minutes((left - spent) * rate)} left', flush=True)
-            made += self.run(job)
-            spent += self.weight(job)
-        print(f'{made} runs made, {len(done)} were there')
+    if got.ended.exit not in (VALID, INVALID, 4) and 'cannot run this problem' not in got.why:
+        raise Fault(programs.status_of(got.ended), f'{got.why}: {shlex.join([program, *words])}')
+    disk.save_bytes(f'{path}.failed', got.why.encode())
+    return True
 
 
-def check_settings(args: argparse.Namespace) -> None:
-    """Refuses to mix runs with different settings in one folder."""
-    path = os.path.join(args.into, 'study.json')
-    mine = {name: getattr(args, name) for name in ('iterations', 'threads', 'ranks')}
-    disk.make_folder(args.into, USAGE)
+def jobs_of(table: list[Series], repeats: int) -> list[Job]:
+    """Returns all runs; series that are compared alternate."""
+    points = dict.fromkeys(point for series in table for point in series.points)
+    return [Job(series, point, repeat) for point in points for repeat in range(repeats)
+            for series in table if point in series.points]
+
+
+def run_all(table: list[Series], args: argparse.Namespace) -> None:
+    disk.make_folder(os.path.join(args.into, 'runs'))
+    jobs = jobs_of(table, args.repeats)
+    todo = [job for job in jobs if read(args.into, job.name) is None]
+    made, begin = 0, time.monotonic()
+    for i, job in enumerate(todo):
+        left = (time.monotonic() - begin) / i * (len(todo) - i) if i else 0
+        print(f'{i + 1}/{len(todo)}  {job.series.name} {job.point}{f" again ({job.repeat})" if job.repeat else ""}'
+              f'{f"; {minutes(left)} left" if i else ""}', flush=True)
+        made += run(job, args)
+    print(f'{made} runs made, {len(jobs) - len(todo)} were there')
+
+
+def check_settings(text: str, args: argparse.Namespace) -> None:
+    """Refuses to mix runs of different tables or ranks in one folder."""
+    path, mine = os.path.join(args.into, 'study.json'), {'table': text, 'ranks': args.ranks}
     if not os.path.exists(path):
-        return disk.save_bytes(path, (json.dumps(mine) + '\n').encode())
-    theirs = disk.parse(path)
-    for name, value in mine.items():
-        if theirs.get(name) != value:
-            raise Fault(USAGE, f'{args.into} has runs with --{name} {theirs.get(name) or "(none)"}: give the same, or '
-                        'another --into')
+        disk.make_folder(args.into, USAGE)
+        disk.save(path, mine)
+    elif disk.parse(path) != disk.printable(mine):
+        raise Fault(USAGE, f'{args.into} has runs of another table or other --ranks: give another --into')
 
 
 # ---- What was measured ----
 
-Outcome = Union[Program, str]  # a string: why the program refused
-Point = tuple[int, int]  # n, elements
-Side = tuple[str, str]  # rung, variant
-
-
-def read_runs(folder: str) -> list[tuple[Key, int, Outcome]]:
-    """Returns all whole runs of a folder: key, repeat, outcome."""
-    found: list[tuple[Key, int, Outcome]] = []
-    for path in sorted(glob.glob(os.path.join(glob.escape(folder), 'runs', '*'))):
-        name = FILE.fullmatch(os.path.basename(path))
-        if not name:
-            continue
-        key = Key(name[1], name[2], int(name[3]), int(name[4]), name[5])
-        try:
-            with open(path, encoding='utf-8') as file:
-                outcome: Outcome = file.read() if name[7] == 'refused' else results.load(path, Program)
-            found.append((key, int(name[6]), outcome))
-        except Fault as fault:
-            print(f'{fault}: it does not count')
-    return found
-
-
 class Value(NamedTuple):
-    """Median of the repeats: seconds per iteration, and its noise as a share."""
+    """Median of the repeats: seconds per unit, figure of merit, and the noise as a share; the choice of the first."""
     seconds: float
     gflops: float
     noise: float
+    choice: tuple[str, str]  # rung and launch parameters
 
 
-def value_of(repeats: list[Program]) -> Value:
+def value_of(repeats: Sequence[Program]) -> Value:
     rungs = [result.rungs[0] for result in repeats]
     times = [rung.seconds_per_unit or 0.0 for rung in rungs]
     middle = statistics.median(times)
     spread = statistics.median(rung.spread or 0.0 for rung in rungs)
     return Value(middle, (rungs[0].credited_flop_per_unit or 0.0) / middle / 1e9,
-                 max(spread / 2, (max(times) - min(times)) / 2 / middle))
+                 max(spread / 2, (max(times) - min(times)) / 2 / middle), (rungs[0].name, str(rungs[0].choice)))
 
 
-def case_times(result: Program) -> list[float]:
-    """Returns the seconds of one product of each case, by the timers of --profile; [] without them."""
-    timers = {row.timer.rpartition('/')[2]: row for row in result.rungs[0].profile if row.calls}
-    rows = [timers[name] for name in PRODUCTS if name in timers]
-    return [row.seconds * result.ranks / row.calls for row in rows] if len(rows) == len(PRODUCTS) else []
+class Report:
+    """Of all runs of a folder. values: {(series, point): Value}."""
 
-
-class Compared(NamedTuple):
-    """Time of the new variant over time of the old one, and the noise of that ratio."""
-    ratio: float
-    noise: float
-
-    @property
-    def gain(self) -> float:
-        """In per cent of speed."""
-        return 100 * (1 / self.ratio - 1)
-
-
-class Measured:
-    """All runs of a folder."""
-
-    def __init__(self, runs: Iterable[tuple[Key, int, Outcome]]) -> None:
-        self.refused: list[tuple[Key, str]] = []
-        self.invalid: list[tuple[Key, str]] = []  # with the verdict
-        groups: dict[Key, list[Program]] = {}
-        for key, _, outcome in runs:
-            if isinstance(outcome, str):
-                self.refused.append((key, outcome))
-            elif outcome.verdict not in results.RIGHT or not outcome.rungs[0].seconds_per_unit:
-                self.invalid.append((key, outcome.verdict))
-            else:
-                groups.setdefault(key, []).append(outcome)
-        self.groups = groups
-        self.first = {key: group[0] for key, group in groups.items()}
+    def __init__(self, table: list[Series], folder: str, repeats: int) -> None:
+        self.table, self.folder, self.failed = table, folder, dict[str, str]()
+        groups: dict[tuple[str, str], list[Program]] = {}
+        for job in jobs_of(table, repeats):
+            result, why = read(folder, job.name) or (None, '')
+            if why:
+                self.failed[job.name] = why
+            if result and result.rungs[0].seconds_per_unit:
+                groups.setdefault((job.series.name, job.point), []).append(result)
         self.values = {key: value_of(group) for key, group in groups.items()}
-        self.orders = sorted({key.n for key in groups})
-        self.elements = sorted({key.elements for key in groups})
-        self.devices = sorted({key.device for key in groups})
-        self.pairs = {device: self.differences(device) for device in self.devices}
+        self.programs = [group[0] for group in groups.values()]
+        self.least = max(LEAST_NOISE, self.chance())
 
-    def rungs(self, device: str, variant: str) -> list[str]:
-        return sorted({key.rung for key in self.values if (key.device, key.variant) == (device, variant)})
+    def pairs(self, series: Series, base: str) -> dict[str, tuple[Value, Value]]:
+        """Returns {point: (value, that of the series it is compared with)} where both were measured."""
+        both = {point: (self.values.get((series.name, point)), self.values.get((base, point)))
+                for point in series.points}
+        return {point: (new, old) for point, (new, old) in both.items() if new and old}
 
-    def rates(self, device: str, side: Side) -> dict[Point, float]:
-        """Returns {(n, elements): GFlop/s}."""
-        return {(key.n, key.elements): value.gflops for key, value in self.values.items()
-                if (key.device, key.rung, key.variant) == (device, *side)}
+    def chance(self) -> float:
+        """Returns two standard deviations of the difference of two runs of the same choice; 0: not known."""
+        apart = [abs(new.seconds / old.seconds - 1) for series in self.table for base in series.bases
+                 for new, old in self.pairs(series, base).values() if new.choice == old.choice]
+        return 2 * 1.4826 * statistics.median(apart) if len(apart) >= LEAST_PAIRS else 0.0
 
-    def both(self, device: str, new: Side, old: Side) -> dict[Point, tuple[Key, Key]]:
-        """Returns the keys at the points where both were measured."""
-        points = [(n, e) for e in self.elements for n in self.orders]
-        pairs = {p: (Key(device, new[0], *p, new[1]), Key(device, old[0], *p, old[1])) for p in points}
-        return {p: pair for p, pair in pairs.items() if all(key in self.values for key in pair)}
+    def gain(self, new: Value, old: Value) -> tuple[float, str]:
+        """Returns old time over new time, and 'faster', 'slower' or ''. The same choice is the same program: 1."""
+        ratio = 1.0 if new.choice == old.choice else old.seconds / new.seconds
+        noise = max(new.noise + old.noise, self.least)
+        return ratio, '' if abs(math.log(ratio)) <= math.log1p(noise) else 'faster' if ratio > 1 else 'slower'
 
-    def same(self, a: Key, b: Key) -> bool:
-        """Returns whether both are the same rung with the same choice."""
-        return a.rung == b.rung and self.first[a].rungs[0].choice == self.first[b].rungs[0].choice
+    def cell(self, series: Series, point: str) -> str:
+        value = self.values.get((series.name, point))
+        base = self.values.get((series.bases[0], point)) if series.bases else None
+        if not value or not base:
+            return f'{value.gflops:.1f}' if value else '-'
+        ratio, verdict = self.gain(value, base)
+        return f'{value.gflops:.1f} ({100 * (ratio - 1):+.1f} %{", " if verdict else ""}{verdict})'
 
-    def differences(self, device: str) -> list[float]:
-        """Returns by what share tuned and default differ where they are the same program: this is chance."""
-        return [abs(self.values[a].seconds / self.values[b].seconds - 1) for rung in self.rungs(device, 'tuned')
-                for a, b in self.both(device, (rung, 'tuned'), (rung, 'own')).values() if self.same(a, b)]
+    def compared(self, series: Series, base: str) -> tuple[str, bool]:
+        """Returns a line on a series against another, and whether it is slower somewhere beyond the noise."""
+        gains = {point: self.gain(*pair) for point, pair in self.pairs(series, base).items()}
+        if not gains:
+            return f'{series.name} / {base}: not measured yet', False
+        most, worst = max(gains, key=lambda p: gains[p][0]), min(gains, key=lambda p: gains[p][0])
+        median = statistics.median(ratio for ratio, _ in gains.values())
+        said = {word: [p for p, (_, verdict) in gains.items() if verdict == word] for word in ('faster', 'slower')}
+        beyond = ', '.join(f'{word} at {len(points)}{" (" if points else ""}{"; ".join(points)}{")" if points else ""}'
+                           for word, points in said.items())
+        return f'{series.name} / {base}: {len(gains)} points, median gain {median:.3f}x, largest ' \
+               f'{gains[most][0]:.3f}x ({most}), least {gains[worst][0]:.3f}x ({worst}); beyond the noise {beyond}', \
+            bool(said['slower'])
 
-    def chance(self, device: str) -> float:
-        """Returns two standard deviations of the difference of two runs, from its median; 0: not known."""
-        pairs = self.pairs.get(device, [])
-        return 2 * 1.4826 * statistics.median(pairs) if len(pairs) >= LEAST_PAIRS else 0.0
+    def machine(self) -> list[str]:
+        """Returns what was measured with; first, if what is tuned is compared with a library that nobody would use."""
+        lines = sorted({f'{result.program} {result.version} on {result.gpu or result.cpu}, threads {result.threads}, '
+                        f'ranks {result.ranks}, {result.compiler}, BLAS: {result.build.get("BLAS") or "none"}'
+                        for result in self.programs})
+        unfair = any(programs.SLOW_BLAS in line for line in lines)
+        warning = f'NOT A FAIR COMPARISON: dgemm is that of {programs.SLOW_BLAS}. Build with OpenBLAS, BLIS or MKL.'
+        return [warning] * unfair + lines
 
-    def compared(self, device: str, new: Side, old: Side) -> dict[Point, Compared]:
-        """Compares two variants at all points. The same choice of the same rung is the same program: its ratio is 1."""
-        least = max(LEAST_NOISE, self.chance(device))
-        found = {}
-        for point, (a, b) in self.both(device, new, old).items():
-            ratio = 1.0 if self.same(a, b) else self.values[a].seconds / self.values[b].seconds
-            found[point] = Compared(ratio, max(self.values[a].noise + self.values[b].noise, least))
-        return found
-
-    def cases(self, device: str, rung: str) -> dict[str, dict[str, dict[Point, float]]]:
-        """Returns {version: {mxm1, mxm2, mxm3 or mean: {(n, elements): GFlop/s}}} of the products alone, from runs with one
-        version for all three, one after the other. The mean over the cases is the harmonic one."""
-        found: dict[str, dict[str, dict[Point, float]]] = {}
-        for key, group in self.groups.items():
-            choice = group[0].rungs[0].choice
-            versions = {choice.get(name, '') for name in PRODUCTS}
-            times = [statistics.median(case) for case in zip(*map(case_times, group))]
-            if (key.device, key.rung) == (device, rung) and len(versions) == 1 and choice.get('streams', '1') == '1' and times:
-                rates = found.setdefault(versions.pop(), {name: {} for name in (*PRODUCTS, 'mean')})
-                flops = 2e-9 * key.n**4 * key.elements
-                for name, s in zip(rates, (*times, sum(times) / len(times))):
-                    rates[name][key.n, key.elements] = flops / s
-        return found
-
-    def alone(self, device: str, rung: str, tuned: bool) -> dict[Point, float]:
-        """Returns {(n, elements): GFlop/s} of the operator alone, from the searches with --isolated."""
-        found = {}
-        for key, result in self.first.items():
-            rows = result.tuning.get('rungs', [])
-            if (key.device, key.rung, key.variant) == (device, rung, 'isolated') and rows and 'seconds' in rows[0]:
-                s = rows[0]['seconds'] * (1 if tuned else rows[0]['gain'])
-                found[key.n, key.elements] = key.elements * key.n**3 * (12 * key.n + 19) / s / 1e9
-        return found
+    def make(self) -> bool:
+        """Writes report.md and prints its summary; returns whether all is right and no series is slower."""
+        compared = [self.compared(series, base) for series in self.table for base in series.bases]
+        lines = self.machine() + [line for line, _ in compared]
+        lines += [f'FAILED: {name}: {why}' for name, why in self.failed.items()]
+        points = dict.fromkeys(point for series in self.table for point in series.points)
+        rows = [['GFlop/s', *(series.name for series in self.table)], ['---', *('---:' for _ in self.table)]]
+        rows += [[point, *(self.cell(series, point) for series in self.table)] for point in points]
+        noise = f'Beyond the noise: by more than {100 * self.least:.1f} %, and than the spread or range of both sides.'
+        path = os.path.join(self.folder, 'report.md')
+        text = '\n\n'.join([*lines, noise, '\n'.join(f'| {" | ".join(row)} |' for row in rows)])
+        disk.save_bytes(path, f'{text}\n'.encode())
+        print('\n'.join([*lines, f'report: {path}']))
+        return not any(slower for _, slower in compared) and not any('INVALID' in why for why in self.failed.values())
 
 
 def main(args: argparse.Namespace) -> int:
-    from .study_report import Report
+    try:
+        text = disk.read_bytes(args.table).decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Fault(USAGE, f'{args.table}: {getattr(error, "strerror", None) or "not UTF-8"}') from None
+    table = series_of(text, args.table)
     try:
         if not args.report:
-            program = programs.find('nekbone', args.bindir)
-            rungs = choose_rungs(args, programs.rungs(program))
-            check_settings(args)
-            Study(args, program, rungs).run_all()
+            for app in dict.fromkeys(series.app for series in table):
+                programs.rungs(programs.find(app, args.bindir))
+            check_settings(text, args)
+            run_all(table, args)
     except Interrupted as interrupted:
         interrupted.hint = 'finished runs are kept: the same command continues'
         raise
-    measured = Measured(read_runs(args.into))
-    if not measured.values and not measured.invalid:
+    report = Report(table, args.into, args.repeats)
+    if not report.values and not report.failed:
         raise Fault(ENVIRONMENT, f'{args.into}: no results to report')
-    return VALID if Report(measured, args.into).make() else INVALID
+    return VALID if report.make() else INVALID
