@@ -4,7 +4,7 @@
 [ "${RT_CHECK_LONG:-0}" != 0 ] || skip "only with make check-long"
 chromium=$(command -v chromium || command -v chromium-browser) || skip "no Chromium (Debian: chromium)"
 
-"$python" -c "import jinja2" 2>/dev/null || skip "no Jinja2 for the slides"
+"$python" -c "import jinja2, matplotlib" 2>/dev/null || skip "no Jinja2 or no Matplotlib"
 "$python" "$here/tests/suite/samples.py" "$here" || exit 1
 for folder in whole hostile; do
     ends 0 "$python" "$here/tools/rooftop" report $folder

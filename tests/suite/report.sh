@@ -1,7 +1,9 @@
 # report.sh - rooftop report: one page that needs nothing else. Every rung is in each plot, text from a file cannot become
 # HTML, and the page says what is missing and what is wrong. judge_page.py judges it.
 . "${abs_top_srcdir:-.}/tests/suite/lib.sh" || exit 1
+rooftop="$python $here/tools/rooftop" # with the packages that it can use
 "$python" "$here/tests/suite/samples.py" "$here" || exit 1
+"$python" -c 'import matplotlib' 2>/dev/null || skip "no Matplotlib (Debian: python3-matplotlib)"
 
 ends 0 $rooftop report whole
 says "report: whole/report.html; 16 plots"

@@ -11,7 +11,7 @@ import itertools
 import re
 from typing import Callable, NamedTuple
 
-from .svg import CELL, Drawing
+from .svg import escape
 
 PLACES = ('registers', 'shared', 'cache', 'network', 'memory')  # from the arithmetic outwards
 IN = {'registers': 'in registers', 'shared': 'in shared memory', 'cache': 'in the cache', 'network': 'over the network',
@@ -77,11 +77,11 @@ def problem(text: str) -> str:
 def cells(text: str) -> str:
     """Returns the grid of a rung's drawing: one part in colour, the others in turn."""
     spec = parsed(text)
-    drawing, owner = Drawing(CELL * spec.columns, CELL * spec.rows), OWNERS[spec.owner]
-    of: dict[str, list[tuple[int, int]]] = {}
+    of: dict[str, str] = {}
     for i, j in itertools.product(range(spec.columns), range(spec.rows)):
-        who = owner(i, j)
-        of.setdefault('cuda' if who == 0 else 'band' if who % 2 else 'grid', []).append((i, j))
-    for colour, squares in of.items():
-        drawing.squares(squares, colour)
-    return drawing.svg(f'{spec.what}: {who_of(spec)}')
+        who = OWNERS[spec.owner](i, j)
+        colour = 'cuda' if who == 0 else 'band' if who % 2 else 'grid'
+        of[colour] = of.get(colour, '') + f'M{16 * i} {16 * j + 7}h14'
+    return f'<svg viewBox="0 0 {16 * spec.columns} {16 * spec.rows}" role="img" class="cells"><title>' + \
+        escape(f'{spec.what}: {who_of(spec)}') + '</title>\n' + \
+        '\n'.join(f'<path class="{colour}" d="{path}"/>' for colour, path in of.items()) + '</svg>'

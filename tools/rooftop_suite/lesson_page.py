@@ -17,7 +17,7 @@ from .programs import EXTENTS
 from .prose import plain, prose
 
 NEAR = 0.6  # of a ceiling: less, and something else sets the time
-MOST_BYTES = 80_000  # of a page: what a reader on a telephone waits for
+MOST_BYTES = 100_000  # of a page: what a reader on a telephone waits for
 MOST_CODE = (80, 60, 50, 40, 30, 25, 20, 15, 10, 7, 5, 0)  # lines per rung: as many as let the page be below MOST_BYTES
 LONGEST = 40  # letters of a kernel's name
 COLUMNS = ('us per unit', 'step', 'of bandwidth', 'of FMA')
@@ -327,21 +327,22 @@ def html_page(lesson: Lesson, number: int, one: Page, most: int) -> Html:
 
 def html(lesson: Lesson) -> str:
     """Returns the page."""
-    return fitting(functools.partial(whole_html, lesson))
-
-
-def whole_html(lesson: Lesson, most: int) -> str:
-    drawn, shown = sections.Figures(small=True), lesson.shown
-    rows = [[one.name, *cells(one), page.verdict(one.rung.verdict)] for _, one in lesson.shown if one.rung]
+    drawn, result = sections.Figures(small=True), lesson.result
     climbs = [drawn.climb(lesson.app, ladder, rungs, str(i))
-              for i, (ladder, rungs) in enumerate(lesson.result.ladders().items())]
+              for i, (ladder, rungs) in enumerate(result.ladders().items())]
+    rooflines = [drawn.roofline(lesson.app, result, processor) for processor in result.processors
+                 if lesson.processor in ('', processor)]
+    return fitting(functools.partial(whole_html, lesson, join([*climbs, *rooflines], '\n')))
+
+
+def whole_html(lesson: Lesson, figures_: Html, most: int) -> str:
+    shown = lesson.shown
+    rows = [[one.name, *cells(one), page.verdict(one.rung.verdict)] for _, one in shown if one.rung]
     absent = fill('not here', app=lesson.app, reasons=join(inline('li', reason) for reason in reasons(lesson))) \
         if lesson.elsewhere else ''
-    rooflines = (drawn.roofline(lesson.app, lesson.result, processor) for processor in lesson.result.processors
-                 if lesson.processor in ('', processor))
     body = fill('lesson', title=lesson.text.title, introduction=prose(lesson.text.introduction),
                 machine=machine_line(lesson.result), command=lesson.command,
                 links=join(page.link(f'rung-{number}', one.name) for number, one in shown),
-                table=page.table(['rung', *COLUMNS, ''], rows, lesson.note), figures=join([*climbs, *rooflines], '\n'),
+                table=page.table(['rung', *COLUMNS, ''], rows, lesson.note), figures=figures_,
                 rungs=join((html_page(lesson, number, one, most) for number, one in shown), '\n'), absent=absent)
     return page.document(lesson.text.title, body)

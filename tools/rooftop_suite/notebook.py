@@ -29,8 +29,8 @@ def run(rung):
 
 def climb():
     """Draws the figures of merit so far; of rungs that the machine disturbed there are none."""
-    drawn = svg.narrow(plots.climb('climb', {app!r}, ran, 'GFlop/s of credited work', 1e9))
-    display(HTML(f'<style>.plot {{{{ max-width: 35rem; background: #fff }}}} {{svg.own_style()}}</style>{{drawn}}') if drawn else
+    drawn = plots.climb('climb', {app!r}, ran, 'GFlop/s of credited work', 1e9, small=True)
+    display(HTML(f'<div style="max-width: 35rem; background: #fff">{{svg.coloured(drawn)}}</div>') if drawn else
             HTML('<p>Every rung was disturbed: run the cells again on a quiet machine.</p>'))
 '''
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Union
 
 from . import ENVIRONMENT, Fault, shipped
-from .svg import STYLE, escape
+from .svg import escape
 
 if TYPE_CHECKING:
     import jinja2
@@ -98,4 +98,4 @@ def verdict(word: str) -> Html:
 
 def document(title: str, body: Html) -> str:
     """Returns a whole page."""
-    return fill('document', title=title, body=body, drawings=Html(STYLE)) + '\n'
+    return fill('document', title=title, body=body) + '\n'

@@ -1,15 +1,34 @@
-"""The plots of a report: each is drawn by svg.py in both widths. They are '' where there is nothing to draw."""
+"""The plots of a report, drawn by Matplotlib in both widths, with text as text and the colours of the page. They are ''
+where there is nothing to draw, or no Matplotlib."""
+import functools
+import io
 import math
+import re
 import statistics
 from collections.abc import Sequence
-from typing import NamedTuple, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Union
 
+from .cli import complain
 from .figures import Rung, short
-from .svg import DASHES, SIGNS, SIZE, WIDTH, XY, Axes, Drawing, Scale, both, margin, plain, printable
+from .svg import COLOURS, NARROW, SIZE, WIDE, WIDTH, escape, plain, printable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 SPREAD = 10.0  # per cent: windows that differ by more make a rung UNSTEADY
 NEAR = 3.0  # per cent: farther dots are drawn nearer
 KINDS = {'cpu': 'CPU', 'cuda': 'CUDA', 'kokkos': 'Kokkos', 'openacc': 'OpenACC'}
+SIGNS = 'osD^vP'  # of ladders and curves
+SERIES = ('cpu', 'cuda', 'kokkos', 'openacc', 'bad', 'soft', 'ink')  # colours of curves
+INK, SOFT, GRID, BAND = (COLOURS[name] for name in ('ink', 'soft', 'grid', 'band'))
+LOOK: Any = {'svg.fonttype': 'none', 'text.parse_math': False, 'font.size': SIZE, 'legend.fontsize': SIZE, 'xtick.labelsize': SIZE,
+        'ytick.labelsize': SIZE, 'axes.labelsize': SIZE, 'font.family': ['DejaVu Sans'], 'text.color': SOFT,
+        'axes.edgecolor': SOFT, 'axes.labelcolor': SOFT, 'xtick.color': SOFT, 'ytick.color': SOFT, 'axes.grid': True,
+        'grid.color': GRID, 'axes.axisbelow': True, 'axes.spines.top': False, 'axes.spines.right': False,
+        'xtick.major.size': 0, 'ytick.major.size': 0, 'xtick.minor.size': 0, 'ytick.minor.size': 0,
+        'axes.linewidth': 0.8, 'legend.frameon': False, 'legend.borderaxespad': 0, 'legend.handlelength': 1.2,
+        'legend.columnspacing': 1, 'legend.handletextpad': 0.4, 'figure.facecolor': 'none', 'axes.facecolor': 'none'}
+XY = tuple[float, float]
 
 
 class Dot(NamedTuple):
@@ -32,70 +51,128 @@ class Share(NamedTuple):
     steady: bool
 
 
+# ---- From Matplotlib to the page ----
+
+@functools.lru_cache(maxsize=None)
+def missing() -> str:
+    """Returns '' or why there are no plots, which it says once."""
+    try:
+        import matplotlib  # noqa: F401: whether it is there
+        return ''
+    except ImportError:
+        complain('no plots: Matplotlib is missing (Debian: apt install python3-matplotlib)')
+        return 'No plots: Matplotlib is missing where this was made.'
+
+
+def both(name: str, title: str, what: str, height: float, draw: Callable[['Axes', int], None], small: bool = False) -> str:
+    """Returns a plot in both widths; small: only in the narrow one, for windows of any width."""
+    if missing():
+        return ''
+    import matplotlib
+    from matplotlib.figure import Figure
+    parts = []
+    for form, width in (('plot', NARROW),) if small else (('plot wide', WIDE), ('plot narrow', NARROW)):
+        with matplotlib.rc_context({**LOOK, 'svg.hashsalt': f'{name}-{width}'}):
+            figure, file = Figure((width / 72, height / 72)), io.StringIO()
+            figure.set_layout_engine('constrained', w_pad=2 / 72, h_pad=2 / 72)
+            draw(figure.subplots(), width)
+            figure.savefig(file, format='svg', metadata={'Date': None})
+        parts.append(f'<div class="{form}">{of_page(file.getvalue(), f"{name}-{width}", title, what)}</div>')
+    return '\n'.join(parts)
+
+
+def of_page(text: str, name: str, title: str, what: str) -> str:
+    """Returns the element of an SVG file of Matplotlib, without what a page needs not, and in the colours of the page."""
+    text = text[text.index('<svg'):]
+    for needless in (r'<metadata>.*?</metadata>', r'<style.*?</style>', r'<!--.*?-->', r'\n\s*', r' id="[\w.]+_\d+"',
+                     r'font: [^;"]*;? ?', r' transform="rotate\(-0 [^"]*\)"', r'(?<=\.\d)\d+(?=[^<>]*>)',
+                     r' clip-path="[^"]*"', r'<clipPath.*?</clipPath>', r'; stroke-line(cap|join): \w+', r'</?g/?>',
+                     r'<path d="[^"]*" style="fill: none"/>', r'<defs></defs>'):
+        text = re.sub(needless, '', text, flags=re.S)
+    text = text.replace('xlink:href', 'href')
+    for colour, value in COLOURS.items():
+        text = text.replace(value, f'var(--{colour})')
+    box = re.search(r'viewBox="[^"]*"', text)
+    return f'<svg {box[0] if box else ""} role="img" class="drawn" aria-labelledby="{name}-title {name}-what">' \
+           f'<title id="{name}-title">{escape(title)}</title>\n<desc id="{name}-what">{escape(what)}</desc>' + \
+           text[text.index('>') + 1:]
+
+
 def kinds_of(rungs: Union[Sequence[Rung], Sequence[Dot]]) -> list[str]:
     return [kind for kind in KINDS if any(rung.kind == kind for rung in rungs)]
 
 
-def legend(drawing: Drawing, kinds: list[str], y: float) -> None:
-    """Writes which colour is which processor, unless there is only one."""
-    x = 4.0
-    for kind in kinds if len(kinds) > 1 else ():
-        drawing.text(x, y, f'■ {KINDS[kind]}', kind)
-        x += (len(KINDS[kind]) + 4) * WIDTH
+def legend(ax: 'Axes', kinds: list[str], ladders: Sequence[str] = (), y: float = 1.01) -> None:
+    """Says above which colour is which processor and which sign which ladder, unless there is only one."""
+    rows = [('s', COLOURS[kind], KINDS[kind]) for kind in kinds if len(kinds) > 1] + \
+        [(SIGNS[i % len(SIGNS)], SOFT, printable(ladder)) for i, ladder in enumerate(ladders) if len(ladders) > 1]
+    handles = [ax.plot([], [], sign, color=colour, label=name)[0] for sign, colour, name in rows]
+    if handles:
+        ax.legend(handles=handles, loc='lower left', bbox_to_anchor=(0, y), ncol=2 if ax.figure.get_figwidth() < 6 else 4)
+
+
+def named(ax: 'Axes', names: Sequence[str]) -> None:
+    """Names the rows of a plot, the first on top."""
+    ax.set_yticks(range(len(names)), [printable(name) for name in names], color=INK)
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.grid(False, axis='y')
 
 
 # ---- The apps ----
 
 def overview(name: str, title: str, shares: Sequence[Share]) -> str:
     """Returns a bar per app: which share of its nearest ceiling it reaches."""
-    def draw(width: int) -> Drawing:
-        drawing = Drawing(width, 62 * len(shares) + 18)
+    def draw(ax: 'Axes', width: int) -> None:
         for i, one in enumerate(shares):
-            top = 62 * i + 10
-            drawing.text(4, top, f'{printable(one.name)} · {printable(one.rung)}', 'ink')
-            drawing.text(width - 4, top, one.said, 'ink' if one.steady else 'bad', 'end')
-            drawing.rect(4, top + 10, width - 8, 14, 'band')
-            drawing.rect(4, top + 10, (one.share or 0) * (width - 8), 14, one.kind)
-            drawing.text(4, top + 34, f'{100 * one.share:.0f} % of {one.of}' if one.share else
-                         'no ceiling was measured' if one.steady else 'the machine was disturbed: the table says how')
-        drawing.text(width - 4, drawing.height - 8, 'whole width: the ceiling measured in the same job', anchor='end')
-        return drawing
+            ax.barh(i, 1, 0.24, color=BAND)
+            ax.barh(i, one.share or 0, 0.24, color=COLOURS[one.kind])
+            ax.text(0, i - 0.3, f'{printable(one.name)} · {printable(one.rung)}', color=INK, va='center')
+            ax.text(1, i - 0.3, one.said, color=INK if one.steady else COLOURS['bad'], va='center', ha='right')
+            ax.text(0, i + 0.3, f'{100 * one.share:.0f} % of {one.of}' if one.share else
+                    'no ceiling was measured' if one.steady else 'the machine was disturbed: the table says how',
+                    va='center')
+        ax.text(1, len(shares) - 0.45, 'whole width: the ceiling measured in the same job', va='center', ha='right')
+        ax.set(xlim=(0, 1), ylim=(len(shares) - 0.3, -0.5))
+        ax.axis('off')
 
     said = '; '.join(f'{one.name}, {one.rung}: {one.said}' +
                      (f', {100 * one.share:.0f} % of {one.of}' if one.share else '') for one in shares)
-    return both(name, title, f'A bar per app, its share of the nearest ceiling. {said}', draw)
+    return both(name, title, f'A bar per app, its share of the nearest ceiling. {said}', 62 * len(shares) + 18, draw)
 
 
 # ---- The climb ----
 
-def climb(name: str, title: str, rungs: Sequence[Rung], unit: str, scale: float) -> str:
+def climb(name: str, title: str, rungs: Sequence[Rung], unit: str, scale: float, small: bool = False) -> str:
     """Returns bars of the figure of merit, the first rung on top."""
     values = [rung.fom / scale for rung in rungs if rung.fom]
     if not values:
         return ''
     log = max(values) > 20 * min(values)
+    low = 10.0 ** math.floor(math.log10(min(values) / 1.5)) if log else 0.0
 
-    def draw(width: int) -> Drawing:
-        left, top = margin([rung.name for rung in rungs]), 24 if len(kinds_of(rungs)) > 1 else 4
-        room = width - left - 26
-        low = 10.0 ** math.floor(math.log10(min(values) / 1.5)) if log else 0.0
-        drawing = Drawing(width, 24 * len(rungs) + 46 + top)
-        ax = Axes(drawing, Scale(low, furthest(rungs, scale, low, room), left, left + room, log),
-                  Scale(0, 1, top + 24 * len(rungs), top))
-        ax.horizontal(f'{unit}{", logarithmic" if log else ""}')
+    def draw(ax: 'Axes', width: int) -> None:
+        named(ax, [rung.name for rung in rungs])
+        room, ends = width - 26 - WIDTH * max(len(printable(rung.name)) for rung in rungs), []
         for i, rung in enumerate(rungs):
-            y = top + 24 * i + 12
-            end = ax.x(rung.fom / scale) if rung.fom else left
-            drawing.rect(left, y - 8, end - left, 16, rung.kind)
-            drawing.text(left - 6, y, printable(rung.name), 'ink', 'end')
+            value, at = rung.fom / scale if rung.fom else low, 6.0
+            ax.barh(i, value - low, 0.66, low, color=COLOURS[rung.kind])
             for words, colour in ends_of(rung, scale):
-                drawing.text(end + 6, y, words, colour)
-                end += WIDTH * len(words) + 8
-        legend(drawing, kinds_of(rungs), 10)
-        return drawing
+                ax.annotate(words, (value, i), (at, 0), textcoords='offset points', color=COLOURS[colour], va='center',
+                            annotation_clip=False).set_in_layout(False)
+                at += WIDTH * len(words) + 8
+            share = max(0.2, 1 - at / room)
+            ends.append(low * (value / low) ** (1 / share) if low else value / share)
+        ax.set_xscale('log' if log else 'linear')
+        ax.set_xlim(low, max(ends))
+        ticks(ax.xaxis, room)
+        ax.set_xlabel(f'{unit}{", logarithmic" if log else ""}', loc='right')
+        ax.spines['left'].set_visible(False)
+        legend(ax, kinds_of(rungs))
 
     said = '; '.join(f'{rung.name}: {short(rung.fom / scale) if rung.fom else rung.verdict}' for rung in rungs)
-    return both(name, title, f'Bars of {unit}, one per rung. {said}', draw)
+    top = (0, 4, 24, 42, 42)[len(kinds_of(rungs))]
+    return both(name, title, f'Bars of {unit}, one per rung. {said}', 24 * len(rungs) + 46 + top, draw,
+                small)
 
 
 def ends_of(rung: Rung, scale: float) -> list[tuple[str, str]]:
@@ -105,15 +182,18 @@ def ends_of(rung: Rung, scale: float) -> list[tuple[str, str]]:
     return [(short(rung.fom / scale), 'ink')] + ([(rung.step, 'soft')] if rung.step else [])
 
 
-def furthest(rungs: Sequence[Rung], scale: float, low: float, room: float) -> float:
-    """Returns the end of the axis at which every bar and its labels have room."""
-    ends = []
-    for rung in rungs:
-        words = sum(WIDTH * len(text) + 8 for text, _ in ends_of(rung, scale)) + 8
-        value = rung.fom / scale if rung.fom else low
-        share = max(0.2, 1 - words / room)
-        ends.append(low * (value / low) ** (1 / share) if low else value / share)
-    return max(ends)
+def ticks(axis: Any, room: float) -> None:
+    """Marks an axis at 1, 2, 5 times powers of ten, as many as there is room for, with plain numbers."""
+    from matplotlib import ticker
+    most = max(2, int(room / 60))
+    if axis.get_scale() == 'log':
+        low, high = axis.get_view_interval()
+        few = 3 * math.log10(high / low) < max(most, 5)
+        axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5) if few else (1,), numticks=most))
+    else:
+        axis.set_major_locator(ticker.MaxNLocator(most, steps=(1, 2, 5, 10)))
+    axis.set_major_formatter(lambda value, at: plain(value))
+    axis.set_minor_locator(ticker.NullLocator())
 
 
 # ---- The roofline ----
@@ -130,7 +210,8 @@ def spread_out(wanted: list[float], room: float, least: float) -> list[float]:
     return heights
 
 
-def roofline(name: str, title: str, points: list[Dot], roofs: dict[str, tuple[str, float]]) -> str:
+def roofline(name: str, title: str, points: list[Dot], roofs: dict[str, tuple[str, float]],
+             small: bool = False) -> str:
     """roofs: {'bandwidth': (label, GB/s), 'fp64': (label, GFlop/s), 'fp32': ...}, those that were measured."""
     if not points or 'bandwidth' not in roofs:
         return ''
@@ -141,43 +222,34 @@ def roofline(name: str, title: str, points: list[Dot], roofs: dict[str, tuple[st
     right = max([p.intensity for p in points] + [highest / bandwidth * 1.6]) * 2
     top = max([highest] + [p.rate for p in points]) * 2
     bottom = min([p.rate for p in points] + [top / 300]) / 2
+    tall = max(300, 16 * len(points))
+    ladders = sorted({p.ladder for p in points})
 
-    def draw(width: int) -> Drawing:
-        first = 10 + 16 * sum(len(each) > 1 for each in (kinds_of(points), {p.ladder for p in points}))  # below legends
-        column, over = margin([p.name for p in points]) + 10, first + 22 + 16 * len(roofs)
-        low, high = 16 + WIDTH * len(plain(10 ** math.floor(math.log10(top)))), over + max(300, 16 * len(points))
-        drawing = Drawing(width, high + 44)
-        ax = Axes(drawing, Scale(left, right, low, width - column, True), Scale(bottom, top, high, over, True))
-        ax.horizontal('flop per byte, by the model')
-        ax.vertical('')
-        for i, (label, _) in enumerate(roofs.values()):
-            drawing.text(4, first + 16 * i, f'{("╱", "──", "╌╌")[i]} {label}')
-        drawing.text(4, over - 12, 'GFlop/s')
-        ax.curve([(left, left * bandwidth), (highest / bandwidth, highest)], 'ink')
-        for dash, rate in zip(DASHES, flat):
-            ax.curve([(rate / bandwidth, rate), (right, rate)], 'ink', dash=dash)
-        names_of_points(ax, points)
-        return drawing
+    def draw(ax: 'Axes', width: int) -> None:
+        ax.set(xscale='log', yscale='log', xlim=(left, right), ylim=(bottom, top))
+        room = width - 70 - WIDTH * max(len(printable(p.name)) for p in points)
+        ticks(ax.xaxis, room)
+        ticks(ax.yaxis, 2 * tall)
+        ax.set_xlabel('flop per byte, by the model', loc='right')
+        ax.plot([left, highest / bandwidth], [left * bandwidth, highest], color=INK)
+        for dash, rate in zip(('-', '--'), flat):
+            ax.plot([rate / bandwidth, right], [rate, rate], dash, color=INK)
+        ordered = sorted(points, key=lambda p: -p.rate)
+        heights = spread_out([tall * math.log(top / p.rate) / math.log(top / bottom) for p in ordered], tall, SIZE + 4)
+        for p, y in zip(ordered, heights):
+            ax.annotate(printable(p.name), (p.intensity, p.rate), (1.04, 1 - y / tall), textcoords='axes fraction',
+                        color=INK, va='center', arrowprops={'arrowstyle': '-', 'color': COLOURS[p.kind], 'lw': 0.6,
+                                                            'shrinkA': 3, 'shrinkB': 0, 'relpos': (0, 0.5)})
+            ax.plot(p.intensity, p.rate, SIGNS[ladders.index(p.ladder) % len(SIGNS)], color=COLOURS[p.kind],
+                    markersize=7)
+        lines = [f'{sign} {label}' for sign, (label, _) in zip(('╱', '──', '╌╌'), roofs.values())]
+        for i, line in enumerate(['GFlop/s', *reversed(lines)]):
+            ax.text(-0.1, 1 + (12 + 17 * i) / tall, line, transform=ax.transAxes)
+        legend(ax, kinds_of(points), ladders, 1 + (28 + 17 * len(lines)) / tall)
 
     said = '; '.join(f'{p.name}: {short(p.intensity)} flop per byte, {short(p.rate)} GFlop/s' for p in points)
-    return both(name, title, f'Ceilings: {", ".join(label for label, _ in roofs.values())}. Points: {said}', draw)
-
-
-def names_of_points(ax: Axes, points: list[Dot]) -> None:
-    """Draws the points, their names in a column at the right, each with a fine line to its point, and the legend."""
-    ladders = sorted({p.ladder for p in points})
-    points = sorted(points, key=lambda p: -p.rate)
-    wanted = [ax.y(p.rate) - ax.y.end for p in points]
-    for p, y in zip(points, spread_out(wanted, ax.y.begin - ax.y.end, SIZE + 4)):
-        ax.drawing.line([(ax.x(p.intensity), ax.y(p.rate)), (ax.x.end + 13, ax.y.end + y)], p.kind, 0.6)
-        ax.drawing.text(ax.x.end + 16, ax.y.end + y, printable(p.name), 'ink', halo=True)
-    for p in points:
-        ax.drawing.mark(ax.x(p.intensity), ax.y(p.rate), p.kind, SIGNS[ladders.index(p.ladder) % len(SIGNS)], 4.2)
-    x, y = 4.0, 26 if len(kinds_of(points)) > 1 else 10
-    legend(ax.drawing, kinds_of(points), 10)
-    for i, ladder in enumerate(ladders if len(ladders) > 1 else ()):
-        ax.drawing.text(x, y, f'{SIGNS[i % len(SIGNS)]} {printable(ladder)}')
-        x += (len(printable(ladder)) + 3) * WIDTH
+    return both(name, title, f'Ceilings: {", ".join(label for label, _ in roofs.values())}. Points: {said}',
+                tall + 64 + 17 * len(roofs) + 18 * ((len(ladders) > 1) + (len(kinds_of(points)) > 1)), draw, small)
 
 
 # ---- Noise ----
@@ -190,35 +262,25 @@ def windows(name: str, title: str, rungs: Sequence[Rung]) -> str:
     shares = [[100 * (s / statistics.median(rung.windows) - 1) for s in rung.windows] for rung in rungs]
     low, high = min(-0.6 * SPREAD, min(map(min, shares)) * 1.1), max(0.6 * SPREAD, max(map(max, shares)) * 1.1)
 
-    def draw(width: int) -> Drawing:
-        left, below = margin([rung.name for rung in rungs]), 20 * len(rungs) + 8
-        drawing = Drawing(width, below + 42)
-        scale = Scale(math.asinh(low / NEAR), math.asinh(high / NEAR), left + 6, width - 26)
-        ax = Axes(drawing, scale, Scale(0, 1, below, 4))
-        begin, end = (scale(math.asinh(share / NEAR)) for share in (-SPREAD / 2, SPREAD / 2))
-        drawing.rect(begin, 4, end - begin, below - 4, 'band')
-        values = [v for v in (-90, -50, -30, -10, -5, -2, 0, 2, 5, 10, 30, 100, 300, 1000, 3000) if low <= v <= high]
-        ticks: list[float] = []
-        for v in sorted(values, key=abs):  # the inner ones first, as far as there is room
-            at = scale(math.asinh(v / NEAR))
-            if all(abs(at - scale(t)) > WIDTH * 6 for t in ticks):
-                ticks.append(math.asinh(v / NEAR))
-        ax.horizontal('% of the median time', ticks,
-                      lambda t: f'{round(NEAR * math.sinh(t)):+d}'.replace('-', '−').replace('+0', '0'))
+    def draw(ax: 'Axes', width: int) -> None:
+        named(ax, [rung.name for rung in rungs])
+        ax.axvspan(-SPREAD / 2, SPREAD / 2, color=BAND)
+        ax.set_xscale('asinh', linear_width=NEAR)
+        ax.set_xlim(low, high)
+        marks = (-50, -10, -5, 0, 5, 10, 50, 300, 3000)
+        ax.set_xticks([v for v in marks if low <= v <= high], [f'{v:+d}'.replace('-', '−').replace('+0', '0')
+                                                               for v in marks if low <= v <= high], minor=False)
         for i, (rung, row) in enumerate(zip(rungs, shares)):
-            drawing.text(left - 6, 14 + 20 * i, printable(rung.name), 'ink', 'end')
-            for value in row:
-                drawing.mark(scale(math.asinh(value / NEAR)), 14 + 20 * i, rung.kind, size=3.2)
-        return drawing
+            ax.plot(row, [i] * len(row), 'o', color=COLOURS[rung.kind], markersize=5.5, markeredgewidth=0.7,
+                    markeredgecolor=COLOURS['paper'])
+        ax.set_xlabel('% of the median time', loc='right')
+        ax.spines['left'].set_visible(False)
 
     said = '; '.join(f'{rung.name}: {min(row):+.1f} to {max(row):+.1f} %' for rung, row in zip(rungs, shares))
-    return both(name, title, f'One dot per timed window. {said}', draw)
+    return both(name, title, f'One dot per timed window. {said}', 20 * len(rungs) + 50, draw)
 
 
 # ---- Curves ----
-
-SERIES = ('cpu', 'cuda', 'kokkos', 'openacc', 'bad', 'soft', 'ink')  # colours of curves
-
 
 def curves(name: str, title: str, series: dict[str, list[XY]], over: str, value: str, log_y: bool = False,
            log_x: bool = False) -> str:
@@ -229,24 +291,23 @@ def curves(name: str, title: str, series: dict[str, list[XY]], over: str, value:
     xs, ys = ([p[i] for points in series.values() for p in points] for i in (0, 1))
     if len(set(xs)) < 2:
         return ''
-    low, high = (min(ys) / 1.5, max(ys) * 1.5) if log_y else (min(0, *ys), max(0, *ys) * 1.05 or 1)
-
     kinds = list(dict.fromkeys(label.split(':')[0] for label in series))
-    of = [kinds.index(label.split(':')[0]) for label in series]
-    names = [f'{SIGNS[(i + i // len(SERIES)) % len(SIGNS)]} {label}' for i, label in zip(of, series)]
 
-    def draw(width: int) -> Drawing:
-        below = max(250, 26 + 16 * len(names))
-        drawing = Drawing(width, below + 44)
-        ax = Axes(drawing, Scale(min(xs), max(xs), 60, width - margin(names) - 4, log_x),
-                  Scale(low, high, below, 26, log_y))
-        ax.horizontal(over, sorted(set(xs)) if len(set(xs)) <= 9 and log_x else None)
-        ax.vertical(value)
+    def draw(ax: 'Axes', width: int) -> None:
         for i, (label, points) in enumerate(series.items()):
-            colour, sign, dash = SERIES[of[i] % len(SERIES)], names[i][0], DASHES[':' in label]
-            ax.curve(points, colour, 1.4, dash, sign if len(points) < 25 else '', 2.8)
-            drawing.text(ax.x.end + 12, 32 + 16 * i, f'{sign} {printable(label)}', colour)
-        return drawing
+            kind = kinds.index(label.split(':')[0])
+            ax.plot(*zip(*points), '--' if ':' in label else '-', color=COLOURS[SERIES[kind % len(SERIES)]], lw=1.4,
+                    marker=SIGNS[i % len(SIGNS)] if len(points) < 25 else None, markersize=5, label=printable(label))
+        ax.set(xscale='log' if log_x else 'linear', yscale='log' if log_y else 'linear')
+        if not log_y:
+            ax.set_ylim(min(0, *ys), max(0, *ys) * 1.05 or 1)
+        ticks(ax.xaxis, width / 2)
+        ticks(ax.yaxis, 400)
+        if log_x and len(set(xs)) <= 9:
+            ax.set_xticks(sorted(set(xs)))
+        ax.set_xlabel(over, loc='right')
+        ax.set_title(value, loc='left', fontsize=SIZE)
+        ax.legend(loc='lower left', bbox_to_anchor=(0, 1.1), ncol=2 if width == NARROW else 3, labelcolor='linecolor')
 
     said = '; '.join(f'{label}: from {p[0][1]:.3g} to {p[-1][1]:.3g}' for label, p in series.items())
-    return both(name, title, f'{value} over {over}. {said}', draw)
+    return both(name, title, f'{value} over {over}. {said}', 330, draw)

@@ -10,7 +10,7 @@ import argparse
 import os
 from collections.abc import Sequence
 
-from . import USAGE, VALID, Fault, archive, disk, plots, results, svg
+from . import ENVIRONMENT, USAGE, VALID, Fault, archive, disk, plots, results, svg
 from .evidence import Evidence
 from .figures import DASH, Result, percent, scaled
 from .page import Html, attribute, details, document, facts, fill, inline, join, link, table, verdict
@@ -56,6 +56,8 @@ def picture(name: str, output: str) -> int:
                        roofline(program.program, result, processor)[0]))
     panels = [(heading, drawing) for heading, drawing in panels if drawing]
     if not panels:
+        if plots.missing():
+            return ENVIRONMENT
         raise Fault(USAGE, f'{name}: no rung in it has a steady rate, so there is nothing to draw')
     disk.save_bytes(path, svg.file(*panels).encode('utf-8', 'replace'))
     print(f'picture: {path}; {len(panels)} plots')

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Optional
 
-from . import disk, plots, svg
+from . import disk, plots
 from .evidence import Evidence
 from .figures import DASH, Result, Rung, column, percent, scaled, share_text, short, time_unit
 from .page import Html, details, facts, fill, inline, join, pre, table, verdict
@@ -63,7 +63,7 @@ class Figures:
 
     def figure(self, plot: str, caption: object) -> Html:
         self.plots += bool(plot)
-        return fill('figure', drawing=Html(svg.narrow(plot) if self.small else plot), caption=caption) if plot else Html()
+        return fill('figure', drawing=Html(plot), caption=caption) if plot else Html()
 
     def climb(self, app: str, ladder: str, rungs: list[Rung], suffix: str) -> Html:
         timed = [(rung.fom, rung.name) for rung in rungs if rung.fom]
@@ -72,15 +72,15 @@ class Figures:
             most, best = max(timed)
             gain = [f' From {timed[0][1]} to {best}: ', inline('b', f'{most / timed[0][0]:,.1f}×'), '.']
         plot = plots.climb(f'{app}-climb{suffix}', f'{app}{" " + ladder if ladder else ""}: the climb', rungs,
-                          CREDITED, 1e9)
+                           CREDITED, 1e9, self.small)
         return self.figure(plot, join([fill('of the climb'), *gain])) or fill(
-            'missing', text='No rung here has a figure of merit, so there is no climb to draw.')
+            'missing', text=timed and plots.missing() or 'No rung here has a figure of merit, so there is no climb to draw.')
 
     def rooflines(self, app: str, result: Result) -> Html:
         return join(self.roofline(app, result, processor) for processor in result.processors)
 
     def roofline(self, app: str, result: Result, processor: str) -> Html:
-        plot, left_out = roofline(app, result, processor)
+        plot, left_out = roofline(app, result, processor, self.small)
         tensor = any(r.row.arithmetic in ('fp16-tensor', 'mixed') for r in result.rungs
                      if r.name not in left_out and r.processor == processor == 'gpu')
         return self.figure(plot, join([
@@ -88,7 +88,7 @@ class Figures:
             f'Not shown, because they have no steady rate: {", ".join(left_out)}.' if left_out else ''], ' '))
 
 
-def roofline(app: str, result: Result, processor: str) -> tuple[str, list[str]]:
+def roofline(app: str, result: Result, processor: str, narrow: bool = False) -> tuple[str, list[str]]:
     """Returns the drawing, and the names of the rungs that are not in it."""
     rungs = [r for r in result.rungs if r.processor == processor]
     points = [plots.Dot(r.name, r.kind, r.ladder, r.intensity, r.flops / 1e9) for r in rungs
@@ -99,7 +99,7 @@ def roofline(app: str, result: Result, processor: str) -> tuple[str, list[str]]:
         value = result.fma(processor, key)
         if value:
             roofs[key] = (f'{key.upper()} FMA {scaled(value)}', value / 1e9)
-    plot = plots.roofline(f'{app}-roofline-{processor}', f'{app}: the {processor.upper()} roofline', points, roofs)
+    plot = plots.roofline(f'{app}-roofline-{processor}', f'{app}: the {processor.upper()} roofline', points, roofs, narrow)
     shown = {point.name for point in points}
     return plot, [r.name for r in rungs if r.name not in shown]
 
