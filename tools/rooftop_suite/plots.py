@@ -21,13 +21,15 @@ KINDS = {'cpu': 'CPU', 'cuda': 'CUDA', 'kokkos': 'Kokkos', 'openacc': 'OpenACC'}
 SIGNS = 'osD^vP'  # of ladders and curves
 SERIES = ('cpu', 'cuda', 'kokkos', 'openacc', 'bad', 'soft', 'ink')  # colours of curves
 INK, SOFT, GRID, BAND = (COLOURS[name] for name in ('ink', 'soft', 'grid', 'band'))
-LOOK: Any = {'svg.fonttype': 'none', 'text.parse_math': False, 'font.size': SIZE, 'legend.fontsize': SIZE, 'xtick.labelsize': SIZE,
-        'ytick.labelsize': SIZE, 'axes.labelsize': SIZE, 'font.family': ['DejaVu Sans'], 'text.color': SOFT,
-        'axes.edgecolor': SOFT, 'axes.labelcolor': SOFT, 'xtick.color': SOFT, 'ytick.color': SOFT, 'axes.grid': True,
-        'grid.color': GRID, 'axes.axisbelow': True, 'axes.spines.top': False, 'axes.spines.right': False,
-        'xtick.major.size': 0, 'ytick.major.size': 0, 'xtick.minor.size': 0, 'ytick.minor.size': 0,
-        'axes.linewidth': 0.8, 'legend.frameon': False, 'legend.borderaxespad': 0, 'legend.handlelength': 1.2,
-        'legend.columnspacing': 1, 'legend.handletextpad': 0.4, 'figure.facecolor': 'none', 'axes.facecolor': 'none'}
+LOOK: Any = {
+    'svg.fonttype': 'none', 'text.parse_math': False, 'font.family': ['DejaVu Sans'], 'font.size': SIZE,
+    **dict.fromkeys(('legend.fontsize', 'xtick.labelsize', 'ytick.labelsize', 'axes.labelsize'), SIZE),
+    **dict.fromkeys(('text.color', 'axes.edgecolor', 'axes.labelcolor', 'xtick.color', 'ytick.color'), SOFT),
+    **dict.fromkeys(('xtick.major.size', 'ytick.major.size', 'xtick.minor.size', 'ytick.minor.size'), 0),
+    **dict.fromkeys(('figure.facecolor', 'axes.facecolor'), 'none'),
+    'axes.grid': True, 'grid.color': GRID, 'axes.axisbelow': True, 'axes.linewidth': 0.8, 'axes.spines.top': False,
+    'axes.spines.right': False, 'legend.frameon': False, 'legend.borderaxespad': 0, 'legend.handlelength': 1.2,
+    'legend.columnspacing': 1, 'legend.handletextpad': 0.4}
 XY = tuple[float, float]
 
 
@@ -64,7 +66,8 @@ def missing() -> str:
         return 'No plots: Matplotlib is missing where this was made.'
 
 
-def both(name: str, title: str, what: str, height: float, draw: Callable[['Axes', int], None], small: bool = False) -> str:
+def both(name: str, title: str, what: str, height: float, draw: Callable[['Axes', int], None],
+         small: bool = False) -> str:
     """Returns a plot in both widths; small: only in the narrow one, for windows of any width."""
     if missing():
         return ''
@@ -82,7 +85,7 @@ def both(name: str, title: str, what: str, height: float, draw: Callable[['Axes'
 
 
 def of_page(text: str, name: str, title: str, what: str) -> str:
-    """Returns the element of an SVG file of Matplotlib, without what a page needs not, and in the colours of the page."""
+    """Returns the element of an SVG file of Matplotlib, short, and in the colours of the page."""
     text = text[text.index('<svg'):]
     for needless in (r'<metadata>.*?</metadata>', r'<style.*?</style>', r'<!--.*?-->', r'\n\s*', r' id="[\w.]+_\d+"',
                      r'font: [^;"]*;? ?', r' transform="rotate\(-0 [^"]*\)"', r'(?<=\.\d)\d+(?=[^<>]*>)',
@@ -108,7 +111,8 @@ def legend(ax: 'Axes', kinds: list[str], ladders: Sequence[str] = (), y: float =
         [(SIGNS[i % len(SIGNS)], SOFT, printable(ladder)) for i, ladder in enumerate(ladders) if len(ladders) > 1]
     handles = [ax.plot([], [], sign, color=colour, label=name)[0] for sign, colour, name in rows]
     if handles:
-        ax.legend(handles=handles, loc='lower left', bbox_to_anchor=(0, y), ncol=2 if ax.figure.get_figwidth() < 6 else 4)
+        wide = ax.figure.get_figwidth() > 6
+        ax.legend(handles=handles, loc='lower left', bbox_to_anchor=(0, y), ncol=4 if wide else 2)
 
 
 def named(ax: 'Axes', names: Sequence[str]) -> None:

@@ -74,7 +74,7 @@ class Figures:
         plot = plots.climb(f'{app}-climb{suffix}', f'{app}{" " + ladder if ladder else ""}: the climb', rungs,
                            CREDITED, 1e9, self.small)
         return self.figure(plot, join([fill('of the climb'), *gain])) or fill(
-            'missing', text=timed and plots.missing() or 'No rung here has a figure of merit, so there is no climb to draw.')
+            'missing', text=timed and plots.missing() or 'No rung here has a figure of merit, so there is no climb.')
 
     def rooflines(self, app: str, result: Result) -> Html:
         return join(self.roofline(app, result, processor) for processor in result.processors)
@@ -99,7 +99,8 @@ def roofline(app: str, result: Result, processor: str, narrow: bool = False) -> 
         value = result.fma(processor, key)
         if value:
             roofs[key] = (f'{key.upper()} FMA {scaled(value)}', value / 1e9)
-    plot = plots.roofline(f'{app}-roofline-{processor}', f'{app}: the {processor.upper()} roofline', points, roofs, narrow)
+    plot = plots.roofline(f'{app}-roofline-{processor}', f'{app}: the {processor.upper()} roofline', points, roofs,
+                          narrow)
     shown = {point.name for point in points}
     return plot, [r.name for r in rungs if r.name not in shown]
 

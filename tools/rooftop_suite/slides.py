@@ -1,5 +1,5 @@
-"""A lesson as slides: one HTML file without network or script. After the slide that asks, one says what this machine did,
-with the climb up to this rung."""
+"""A lesson as slides: one HTML file without network or script. After the slide that asks, one says what this machine
+did, with the climb up to this rung."""
 from . import lesson_page, page, plots, sections
 from .lesson_page import Lesson, Page
 from .page import Html

@@ -10,7 +10,7 @@ from unittest import mock
 
 import helper
 from helper import SOURCE
-from rooftop_suite import (Fault, climb, drawings, figures, lesson_page, lessons, notebook, recorded,
+from rooftop_suite import (Fault, climb, drawings, figures, lesson_page, lessons, notebook, plots, recorded,
                            results, slides, tasks)
 
 LESSONS = SOURCE / 'docs' / 'lessons'
@@ -118,7 +118,12 @@ class Pages(unittest.TestCase):
         self.assertEqual(lesson_page.limiter(rung, 1), 'unknown: the machine was disturbed')
 
     def test_what_needs_a_package(self):
-        """One line says what is to be installed."""
+        """One line says what is to be installed; without plots a page is whole."""
+        with mock.patch.dict(sys.modules, matplotlib=None), mock.patch.object(plots, 'complain') as said:
+            plots.missing.cache_clear()
+            self.assertIn('No plots: Matplotlib is missing', lesson_page.html(self.lesson))
+            self.assertIn('apt install python3-matplotlib', said.call_args[0][0])
+        plots.missing.cache_clear()
         for missing, make in (('jinja2', lambda: slides.slides(self.lesson)),
                               ('nbformat', lambda: notebook.notebook(self.lesson, 'x', []))):
             with mock.patch.dict(sys.modules, {missing: None}):
