@@ -219,3 +219,13 @@ copy_source()
         tests packaging *.md COPYING) | (cd "$1" && tar -xf -)
     echo 1.2.3 >"$1/.tarball-version"
 }
+
+# find_python: sets python to an interpreter, not a wrapper of one: PYTHON, or the first that has the packages for pages.
+find_python()
+{
+    for python in ${PYTHON:-python3 /usr/bin/python3 python3}; do
+        python=$("$python" -c 'import sys; print(sys.executable if sys.version_info >= (3, 9) else "")' 2>/dev/null)
+        [ -n "$python" ] && "$python" -c 'import jinja2, matplotlib' 2>/dev/null && return
+    done
+    [ -n "$python" ] || skip "no Python 3.9 or later"
+}

@@ -2,9 +2,7 @@
 app=rooftop
 here=$(cd "${abs_top_srcdir:-.}" && pwd)
 . "$here/tests/common/lib.sh" || exit 1
-python=$(command -v "${PYTHON:-python3}") || skip "no python3"
-python=$("$python" -c 'import sys; print(sys.executable if sys.version_info >= (3, 9) else "")') # the interpreter, not a wrapper
-[ -n "$python" ] || skip "no Python 3.9 or later"
+find_python
 rooftop="$python -S $here/tools/rooftop"
 
 mkdir bin
