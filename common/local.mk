@@ -23,7 +23,7 @@ common_librooftop_a_SOURCES = \
 	common/base/threads.h \
 	common/io/draft.h common/io/draft.c \
 	common/io/files.h common/io/files.c \
-	common/io/image.h common/io/image.c \
+	common/io/vtk.h common/io/vtk.c \
 	common/io/inputs.h common/io/inputs.c \
 	common/io/json.h common/io/json.c \
 	common/io/scan.h common/io/scan.c \

@@ -11,7 +11,7 @@ rt_common_tests = \
 	tests/common/test_error \
 	tests/common/test_evidence \
 	tests/common/test_halo \
-	tests/common/test_image \
+	tests/common/test_vtk \
 	tests/common/test_ladder \
 	tests/common/test_mem \
 	tests/common/test_mesh \

@@ -240,9 +240,9 @@ static double solver_memory(const alya_counts_t *counts, bool steps, const alya_
 /*
  * Predicts the memory of one rank. The host has the mesh, its schedule, its halo and u; while a
  * rung is verified, also eleven values per node for the comparison (three more for a step) and one
- * copy of a field on its way from the rung. The maximum of that, a picture and the making of the
- * mesh counts. A rung off the host has its arrays, the connectivity and a halo of its own there,
- * and makes its records and lists in host memory before it is verified.
+ * copy of a field on its way from the rung, which is more than a picture takes. The maximum of that
+ * and the making of the mesh counts. A rung off the host has its arrays, the connectivity and a halo
+ * of its own there, and makes its records and lists in host memory before it is verified.
  */
 void alya_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES])
 {
@@ -290,14 +290,13 @@ void alya_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
     const double left = steps ? 6 : 3; /* values per node that a solve leaves; three are judged */
     const double verifying =
         (11 + 3 * left + fmax(steps ? 3 : 0, widest > 3 ? widest : 0)) * VALUE * N + bytes[RT_HOST];
-    const double drawing = run->opt.picture ? alya_picture_memory(N) + bytes[RT_HOST] : 0;
     double setting_up = own_schedule ? bytes[RT_HOST] + scheduling : 0;
     if (space != RT_HOST)
         setting_up = fmax(fmax(VALUE * N * kernels->packed, lists[RT_HOST]), making_halo);
     problem += 65536; /* small things */
     if (space != RT_HOST)
         problem += 4.0 * (double)(n.local + n.shared);
-    bytes[RT_HOST] = fmax(problem + fmax(fmax(verifying, drawing), setting_up), making_problem);
+    bytes[RT_HOST] = fmax(problem + fmax(verifying, setting_up), making_problem);
     bytes[RT_HOST] = fmax(bytes[RT_HOST], making_mesh(config, counts));
 }
 

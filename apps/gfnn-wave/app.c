@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 #include "gfnn.h"
-#include "io/image.h"
+#include "base/numbers.h"
 #include "judge/judge.h"
 
 static const char *const faces[] = {"periodic", "free", "mirror", NULL};
@@ -13,7 +13,6 @@ const char *const gfnn_precond_names[] = {"none", "bj", "cheb", "gf8", "gfm", "a
 static const char *const coefs[] = {"const", "galerkin", "nn-reg", "nn-class", NULL};
 static const char *const precisions[] = {"fp32", "fp16", NULL};
 static const char *const types[] = {"fp64", "fp32", NULL};
-static const char *const shows[] = {"uz", "residual", NULL};
 static const char *const sources[] = {"point", "plane", NULL};
 
 #define CONFIG gfnn_config_t
@@ -87,9 +86,6 @@ static const rt_opt_t options[] = {
     RT_TEXT(CONFIG, receivers, "receivers", "X,Y,Z:..", "none",
             "places in m whose nearest nodes record u after every step; --picture FILE.csv writes "
             "what they recorded"),
-    RT_CHOICE(CONFIG, show, "show", "NAME", "uz", shows,
-              "what an image of --picture shows; uz: the displacement along the force; residual: "
-              "that of the last step, in z, over |f|"),
 };
 
 static bool from_file(const gfnn_config_t *config)
@@ -263,20 +259,10 @@ static void check_picture(const rt_run_t *run)
                   rung->name);
 }
 
-static void check_show(const rt_run_t *run)
-{
-    const gfnn_config_t *config = run->config;
-    const char *path = run->opt.picture;
-    if (config->show != GFNN_SHOW_UZ && (!path || rt_image_why_not(path, "no image")))
-        rt_refuse(RT_USAGE,
-                  "--show %s: what an image shows; name one with --picture FILE.png or FILE.ppm",
-                  shows[config->show]);
-}
-
 static void check_receivers(const rt_run_t *run)
 {
     const gfnn_config_t *config = run->config;
-    const bool csv = run->opt.picture && rt_image_ends_with(run->opt.picture, ".csv");
+    const bool csv = run->opt.picture && rt_ends_with(run->opt.picture, ".csv");
     int64_t node[GFNN_MOST_RECEIVERS][3];
     rt_text_t why;
     if (csv && !gfnn_has_receivers(config))
@@ -325,7 +311,6 @@ static void configure(rt_run_t *run)
     gfnn_box_count(config);
     gfnn_box_choose(config, rt_comm_size());
     check_receivers(run);
-    check_show(run);
     place_ranks(config);
 }
 
@@ -407,7 +392,7 @@ static const rt_rung_t ladder[] = {
 #undef RUNG
 
 static const char *const examples[] = {"gfnn-wave --list", "gfnn-wave --ladder --only operator",
-                                       "gfnn-wave --frequency 5000 --steps 14 --picture wave.png",
+                                       "gfnn-wave --frequency 5000 --steps 14 --picture wave.vti",
                                        "mpirun -n 2 gfnn-wave --heads 2x1x1 --elements 96x48x48",
                                        NULL};
 

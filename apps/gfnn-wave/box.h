@@ -55,7 +55,6 @@ typedef enum { GFNN_DOUBLE, GFNN_SINGLE, GFNN_TYPES } gfnn_type_t;
 /* Precision of r for the predictor. */
 typedef enum { GFNN_FP32, GFNN_FP16, GFNN_PRECISIONS } gfnn_precision_t;
 typedef enum { GFNN_POINT, GFNN_PLANE, GFNN_SOURCES } gfnn_source_t;
-typedef enum { GFNN_SHOW_UZ, GFNN_SHOW_RESIDUAL } gfnn_show_t;
 
 typedef struct {
     const char *model;      /* "head", "uniform", or a voxel file */
@@ -65,7 +64,7 @@ typedef struct {
     double ds, dt;          /* m, s */
     double vp, rho;         /* m/s, kg/m^3 */
     double damping, f1, f2; /* ratio h, and the two frequencies (Hz) at which it is h */
-    int faces, precond, coef, precision, vectors, source, show;
+    int faces, precond, coef, precision, vectors, source;
     int64_t kernels;     /* M of gfm */
     int64_t reach;       /* nd of gf8 and gfm: nodes to each side, ND to MAX_ND */
     int64_t degree;      /* of cheb */

@@ -223,8 +223,8 @@ const char *gfnn_paper(const rt_run_t *run, const rt_rung_t *rung);
 /* result of rt_extras_t. */
 void gfnn_result(const void *solver, rt_result_t *out);
 extern const char *const gfnn_precond_names[];
-/* Writes .vti: u and the materials for ParaView; .ppm or .png: an image of the plane of the source,
- * of uz or (--show) the residual; .csv: what the receivers recorded. A rung that solves nothing writes nothing. Collective. */
+/* Writes .vti: u, the residual and the materials; .csv: what the receivers recorded. A rung that
+ * solves nothing writes nothing. Collective. */
 void gfnn_picture(const void *solver, const char *path);
 const char *gfnn_picture_why_not(const char *path); /* NULL: it can be written */
 

@@ -13,7 +13,7 @@
 #include <string.h>
 #include "gfnn.h"
 #include "io/draft.h"
-#include "io/image.h"
+#include "io/draft.h"
 
 bool gfnn_has_receivers(const gfnn_config_t *config)
 {
@@ -148,7 +148,7 @@ void gfnn_write_records(const gfnn_solver_t *s, const char *path)
                 put(&draft, &size, rt_text(&text, ",%.9g", u[3 * k * records->n + i]));
         }
         put(&draft, &size, "\n");
-        rt_image_end_file(&draft, path);
+        rt_draft_publish(&draft, path);
     }
     RT_FREE(u, RT_HOST);
 }

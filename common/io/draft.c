@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/error.h"
 
 /* Returns 0, or the errno of why `path` cannot be written. */
 static int draft_locate(rt_draft_t *d, const char *path)
@@ -88,6 +89,14 @@ int rt_draft_end(rt_draft_t *d)
             unlink(d->temporary);
     }
     return d->error;
+}
+
+void rt_draft_publish(rt_draft_t *d, const char *path)
+{
+    const int error = rt_draft_end(d);
+    if (error)
+        rt_unwritten("cannot write '%.400s': %s (nothing was written)", path,
+                     rt_draft_cause(error));
 }
 
 void rt_draft_discard(rt_draft_t *d)

@@ -39,7 +39,6 @@ class Rooftop(AutotoolsPackage, CudaPackage):
     variant("libxsmm", default=False, description="libxsmm for nekbone's small matrix products")
     variant("hwloc", default=True, description="Choose the GPU nearest to a rank's cores")
     variant("metis", default=True, description="--partition metis of alya-rhs")
-    variant("libpng", default=True, description="--picture FILE.png")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build")
@@ -57,7 +56,6 @@ class Rooftop(AutotoolsPackage, CudaPackage):
     depends_on("libxsmm", when="+libxsmm")
     depends_on("hwloc", when="+hwloc")
     depends_on("metis@5:", when="+metis")
-    depends_on("libpng", when="+libpng")
     depends_on("kokkos@4: +openmp ~cuda", when="+kokkos ~cuda")
     for arch in CudaPackage.cuda_arch_values:
         depends_on(f"kokkos@4: +openmp +cuda +wrapper cuda_arch={arch}", when=f"+kokkos +cuda cuda_arch={arch}")
@@ -84,7 +82,6 @@ class Rooftop(AutotoolsPackage, CudaPackage):
             ("libxsmm", "libxsmm", "libxsmm"),
             ("hwloc", "hwloc", "hwloc"),
             ("metis", "metis", "metis"),
-            ("libpng", "png", "libpng"),
         )
         for variant, option, package in parts:
             wanted = spec.satisfies(f"+{variant}")

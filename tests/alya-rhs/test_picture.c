@@ -259,8 +259,7 @@ static void test_vtu(void)
 
 static void test_ending(void)
 {
-    static const char *const wrong[] = {"a.jpg", "vtu", ".vtu",  "a.vtu.gz",
-                                        "",      "a",   "a.VTU", "a.ppm"};
+    static const char *const wrong[] = {"a.jpg", "vtu", "a.vtu.gz", "", "a", "a.VTU", "a.ppm"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         CHECK(alya_picture_why_not(wrong[i]) != NULL);
     CHECK(alya_picture_why_not("a.vtu") == NULL && alya_picture_why_not("b/a.vtu") == NULL);

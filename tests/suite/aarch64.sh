@@ -1,6 +1,6 @@
 # aarch64.sh - the four programs, built by a cross compiler for 64-bit Arm: every CPU rung is VALID under QEMU. Catches code that
 # only x86 compiles, and vector code of an Arm processor that computes something else. Debian: gcc-aarch64-linux-gnu,
-# qemu-user-static, and after dpkg --add-architecture arm64 libjansson-dev:arm64, libpng-dev:arm64 and libgomp1:arm64.
+# qemu-user-static, and after dpkg --add-architecture arm64 libjansson-dev:arm64 and libgomp1:arm64.
 app=aarch64
 . "${abs_top_srcdir:-.}/tests/common/lib.sh" || exit 1
 [ -n "${RT_CHECK_LONG:-}" ] || skip "a build for another processor: make check-long"

@@ -19,12 +19,11 @@ TEXTS = {  # what must be read
               'gfnn-wave, ladder: UNSTEADY: solve-simd', 'UNSTEADY windows differ by 16.7 %', 'was timed for 0.3 s here and for 5 s in the measured run',
               'The ladder of fun3d-mcpi is not in this folder.',
               'fun3d-mcpi --ladder --json whole/ladder-fun3d-mcpi.json', 'The ladder: predictor', 'gfnn-wave-picture.vti',
-              'open it with ParaView', 'Scaling of fun3d-mcpi, gfnn-wave is not in this folder.',
+              'open the file with ParaView', 'Scaling of fun3d-mcpi, gfnn-wave is not in this folder.',
               'rooftop scale APP --into whole', 'nekbone, peak', '--choose fetch=next'],
     'hostile': ['<script>alert(1)</script>', 'not a whole JSON file', 'failed:',
                 'alya-rhs.json: not a result by docs/result-schema.json',
-                'ladder-alya-rhs.json: not a regular file', 'scale-y.json: a link', 'cannot be shown: not a PNG file',
-                'a build with libpng writes a PNG', 'INVALID', 'Wrong.']}
+                'ladder-alya-rhs.json: not a regular file', 'scale-y.json: a link', 'gfnn-wave-picture.vti is in the folder, and is not drawn', 'INVALID', 'Wrong.']}
 NEVER = {'whole': ['brand=unknown', 'governors', '25276502016'], 'hostile': ['No plot']}  # what must not be read
 
 

@@ -19,7 +19,7 @@ libdir=$(pkg-config --variable=libdir rooftop) includedir=$(pkg-config --variabl
 
 cat >outside.c <<'END'
 #include <rt.h>
-#include <io/image.h>
+#include <io/vtk.h>
 #include <io/inputs.h>
 #include <mesh/mesh.h>
 #include <io/scan.h>

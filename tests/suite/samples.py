@@ -7,9 +7,7 @@ are HTML, a type that is wrong, and files that are cut short or were changed.
 """
 import json
 import os
-import struct
 import sys
-import zlib
 
 source = sys.argv[1]
 sys.path.insert(0, os.path.join(source, 'tools'))
@@ -40,11 +38,7 @@ def whole():
     disk.save('whole/run.json', run)
     disk.save('whole/peak-nekbone.json', sample('nekbone'))
     disk.save('whole/scale-nekbone.json', sample('scale-nekbone'))
-    write('whole/gfnn-wave-picture.ppm', b'P6\n# a slice\n3 2\n255\n' + bytes(range(18)))
     write('whole/gfnn-wave-picture.vti', b'<VTKFile/>')
-    write('whole/gfnn-wave-picture.png', b'\x89PNG\r\n\x1a\n' + b''.join(
-        struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data)) for kind, data in (
-            (b'IHDR', struct.pack('>IIBBBBB', 3, 2, 8, 0, 0, 0, 0)), (b'IDAT', zlib.compress(bytes(8))), (b'IEND', b''))))
 
 
 def hostile():
@@ -70,8 +64,7 @@ def hostile():
     write('hostile/scale-x.json', b'{"kind": "scale", "over": "' + b'x' * 999)
     os.mkfifo('hostile/ladder-alya-rhs.json')
     os.symlink('/dev/zero', 'hostile/scale-y.json')
-    write('hostile/gfnn-wave-picture.png', b'\x89PNG no picture')
-    write('hostile/gfnn-wave-picture.ppm', b'P6 99999 99999 255\n')
+    write('hostile/gfnn-wave-picture.vti', b'<VTKFile><x/></VTKFile>')
 
 
 whole()

@@ -9,7 +9,7 @@ echo '{"version": "0.1.0", "commit": null, "changed": [], "diff_file": null}' >s
 rooftop="$python -S suite/rooftop"
 
 ends 0 $rooftop run --force --bindir bin --apps nekbone,gfnn-wave --nonce n1 --into run
-for file in nekbone.json ladder-nekbone.json picture-gfnn-wave.json picture-gfnn-wave.out gfnn-wave-picture.png; do
+for file in nekbone.json ladder-nekbone.json picture-gfnn-wave.json picture-gfnn-wave.out gfnn-wave-picture.vti; do
     [ -s run/$file ] || fail "no run/$file"
 done
 STANDIN_CPU=other STANDIN_SPEED=1.1 ends 0 $rooftop run --force --bindir bin --apps nekbone --nonce n2 --soak 0.01 --into faster

@@ -33,6 +33,7 @@ COMMANDS = {
     'portability': Command('portability', 'how near each rung comes to the best of each machine'),
     'pack': Command('pack', 'a result folder and a form as one archive'),
     'report': Command('report', 'a result folder as one HTML file'),
+    'picture': Command('picture', 'what --picture of an app wrote, as a PNG file: needs matplotlib'),
     'climb': Command('climb', "an app's ladder as a lesson, with this machine's figures", True),
     'exercise': Command('exercise', 'a part of the suite to write yourself, with task, hints and test'),
     'grade': Command('grade', 'is a solution right, and is it faster: one file, or a folder of a class', True),

@@ -76,9 +76,6 @@ class Evidence:
     def step(self, name: str) -> Optional[Step]:
         return next((step for step in self.steps if step.name == name), None)
 
-    def pictures(self, app: str) -> list[str]:
-        return [name for name in self.names if name.startswith(f'{app}-picture.')]
-
     def results(self, app: str) -> list[Result]:
         """Returns the results of an app, the measured run first, as far as they are there."""
         return [store[app] for store in self.of.values() if app in store]
@@ -89,7 +86,7 @@ class Evidence:
     def apps(self) -> list[str]:
         """Returns the apps of the run, and those with any file, even a broken one; all, if there is no manifest."""
         there = {step.app for step in self.steps}
-        return [app for app in APPS if not self.run or app in there or self.pictures(app) or
+        return [app for app in APPS if not self.run or app in there or f'{app}-picture.vti' in self.names or
                 any(f'{prefix}{app}.json' in self.names for prefix in PREFIXES.values())]
 
     def verdict(self) -> str:

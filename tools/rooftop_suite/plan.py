@@ -230,7 +230,7 @@ class Plan:
                 words = ['--ladder', *less, '--size', self.ladder_size, '--seconds', f'{self.ladder_seconds:g}']
                 steps.append(self.step(f'ladder-{app}', app, words))
             steps += [self.step(f'picture-{app}', app, PICTURES[app] + [
-                '--seconds', '0', '--picture', f'{app}-picture.png']) for app in self.apps if app in PICTURES]
+                '--seconds', '0', '--picture', f'{app}-picture.vti']) for app in self.apps if app in PICTURES]
         return steps
 
     def steps(self) -> list[Step]:

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Optional
 
-from . import disk, plots
+from . import USAGE, Fault, disk, picture, plots
 from .evidence import Evidence
 from .figures import DASH, Result, Rung, column, percent, scaled, share_text, short, time_unit
 from .page import Html, details, facts, fill, inline, join, pre, table, verdict
@@ -17,7 +17,7 @@ PURPOSES = {
     'alya-rhs': 'right-hand side of the Navier-Stokes momentum equation on tetrahedra',
     'fun3d-mcpi': 'multicolour point-implicit sweeps of a block-sparse system',
     'gfnn-wave': "implicit elastic waves, preconditioned by a network of Green's functions"}
-MOST_PICTURE = 8 << 20  # bytes of a picture that is put into the page
+MOST_PICTURE = 8 << 20  # bytes of a file that is drawn for the page
 CREDITED = 'GFlop/s of credited work'
 SAME = 0.01  # two figures of one rung that differ by less agree
 Columns = list[tuple[str, Sequence[object]]]
@@ -105,15 +105,6 @@ def roofline(app: str, result: Result, processor: str, narrow: bool = False) -> 
     return plot, [r.name for r in rungs if r.name not in shown]
 
 
-def png_size(data: bytes) -> tuple[int, int]:
-    """Returns width and height of a PNG file; ValueError says what is wrong."""
-    if data[:8] != b'\x89PNG\r\n\x1a\n':
-        raise ValueError('not a PNG file')
-    if data[12:16] != b'IHDR' or data[-8:-4] != b'IEND':
-        raise ValueError('not a whole PNG file')
-    return int.from_bytes(data[16:20], 'big'), int.from_bytes(data[20:24], 'big')
-
-
 # ---- The section ----
 
 class Section:
@@ -132,7 +123,7 @@ class Section:
         else:
             parts = (self.sheet, self.climb, self.rooflines, self.noise, self.validation, self.convergence)
             body = join((part() for part in parts), '\n')
-        more = (self.pictures, self.scaling, self.repeat, self.options)
+        more = (self.picture, self.scaling, self.repeat, self.options)
         return fill('section', name=self.app, title=fill('app', app=self.app, purpose=PURPOSES[self.app]),
                     body=join([body, *(part() for part in more)], '\n'))
 
@@ -285,27 +276,24 @@ class Section:
 
     # -- picture and scaling --
 
-    def picture(self, name: str) -> Html:
+    def picture(self) -> Html:
+        name = f'{self.app}-picture.vti'
+        if name not in self.evidence.names:
+            return Html()
         try:
             data = disk.read_bytes(self.evidence.file(name), follow=False)
             if len(data) > MOST_PICTURE:
-                raise ValueError(f'larger than {MOST_PICTURE >> 20} MiB')
-            width, height = png_size(data)
-        except (OSError, ValueError) as error:
-            return fill('missing', text=join([inline('code', name), f' cannot be shown: {error}.']))
+                raise Fault(USAGE, f'larger than {MOST_PICTURE >> 20} MiB')
+            drawn = picture.png(data)
+        except (OSError, Fault) as error:
+            return fill('part', title='Picture', body=fill(
+                'missing', text=join([inline('code', name), f' is in the folder, and is not drawn here: {error}.'])))
         made = self.evidence.read(f'picture-{self.app}.json', Program)
         said = [f' {made.options.get("elements")} elements, {made.options.get("frequency")} Hz, after '
                 f'{made.options.get("steps")} time steps of {made.options.get("dt")} s.'] if made else []
-        return fill('picture', width=width, height=height, what=fill('of the picture'), more=join(said),
-                    data=base64.b64encode(data).decode())
-
-    def pictures(self) -> Html:
-        names = self.evidence.pictures(self.app) if self.app == 'gfnn-wave' else []
-        shown = [self.picture(name) if name.endswith('.png') else inline('p', join([
-            inline('code', name), ' is in the folder too: ' + (
-                'a build with libpng writes a PNG, which this page can show.' if name.endswith('.ppm')
-                else 'open it with ParaView.')])) for name in names]
-        return fill('part', title='Picture', body=join(shown, '\n')) if shown else Html()
+        return fill('part', title='Picture', body=fill(
+            'picture', width=picture.WIDTH, height=picture.HEIGHT, what=fill('of the picture'), more=join(said),
+            data=base64.b64encode(drawn).decode()))
 
     def scaling(self) -> Html:
         scales = self.evidence.scales.get(self.app, ())

@@ -130,7 +130,7 @@ void mcpi_march_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work
 /* The same for a solve that was done: with its steps and faces. */
 void mcpi_march_work_done(const mcpi_march_t *m, rt_work_t *work);
 void mcpi_march_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES]);
-/* Writes .vtu, .png or .ppm. Collective. */
+/* Writes a .vtu file. Collective. */
 void mcpi_march_picture(const mcpi_march_t *m, const char *path);
 const char *mcpi_picture_why_not(const char *path); /* NULL: it can be written */
 void mcpi_march_result(const void *march, rt_result_t *out);

@@ -220,7 +220,7 @@ class Hostile(InFolder):
         for make in (lambda path: os.symlink('/dev/zero', path), os.mkfifo, os.mkdir,
                      lambda path: os.symlink(os.path.abspath('outside.json'), path),
                      lambda path: pathlib.Path(path).touch() or os.truncate(path, 5 << 30)):
-            for name in ('nekbone.json', 'run.json', 'doctor.json', 'scale-x.json', 'gfnn-wave-picture.png'):
+            for name in ('nekbone.json', 'run.json', 'doctor.json', 'scale-x.json', 'gfnn-wave-picture.vti'):
                 shutil.rmtree('sent', ignore_errors=True)
                 os.mkdir('sent')
                 shutil.copy('outside.json', 'sent/nekbone.json')
