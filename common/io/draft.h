@@ -34,7 +34,8 @@ void rt_draft_put(rt_draft_t *draft, int64_t at, const void *data, size_t bytes)
 /* Replaces the target by the draft and returns 0. Otherwise returns an errno; then the target is
  * unchanged and the draft is gone. */
 int rt_draft_end(rt_draft_t *draft);
-/* Does the same, and notes why nothing was written (rt_unwritten), with the name that the user gave. */
+/* Does the same, and notes why nothing was written (rt_unwritten), with the name that the user
+ * gave. */
 void rt_draft_publish(rt_draft_t *draft, const char *path);
 /* Removes the draft. */
 void rt_draft_discard(rt_draft_t *draft);

@@ -1,11 +1,11 @@
 /*
- * io/vtk.h - what --picture writes: VTK's XML files, .vti for boxes of nodes and .vtu for meshes, for
- * ParaView and `rooftop picture`.
+ * io/vtk.h - what --picture writes: VTK's XML files, .vti for boxes of nodes and .vtu for
+ * meshes, for ParaView and `rooftop picture`.
  *
  * The text comes first, then the arrays as raw bytes, each after its size (UInt64). All sizes are
- * known from the beginning, so values may be put in any order, and nobody holds the whole. Files are
- * written whole or not at all (io/draft.h); a failure is noted (rt_unwritten), and the run goes on.
- * Nothing is collective. Apps include this where they write pictures.
+ * known from the beginning, so values may be put in any order, and no rank holds the whole. Files
+ * are written whole or not at all (io/draft.h); a failure is noted (rt_unwritten), and the run goes
+ * on. Nothing is collective. Apps include this where they write pictures.
  */
 #ifndef RT_VTK_H
 #define RT_VTK_H
@@ -25,7 +25,8 @@ typedef struct {
 
 typedef struct {
     int64_t points, cells, corners; /* corners: of all cells */
-    /* Values of points and of cells, each ending with an array without a name; of_cells may be NULL. */
+    /* Values of points and of cells, each list ended by an array without a name; of_cells may be
+     * NULL. */
     const rt_vtk_array_t *of_points, *of_cells;
 } rt_vtk_mesh_t;
 
