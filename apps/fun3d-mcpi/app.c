@@ -8,9 +8,7 @@
 #include <string.h>
 
 static const char *const precisions[] = {"fp64", "fp32", NULL};
-static const char *const orders[] = {"natural", "hilbert", "random", NULL};
 static const char *const solutions[] = {"random", "constant", NULL};
-static const char *const fluids[] = {"euler", "laminar", NULL};
 
 #define CONFIG mcpi_config_t
 static const rt_opt_t options[] = {
@@ -34,41 +32,29 @@ static const rt_opt_t options[] = {
               "precision in which the update dQ is stored"),
     RT_CHOICE(CONFIG, accumulate, "accumulate", "NAME", "fp32", precisions,
               "precision in which O dQ is summed; the triangular solves are always fp64"),
-    RT_CHOICE(CONFIG, order, "order", "NAME", "hilbert", orders,
-              "order of the rows within a colour; random shows what an order is worth"),
-    RT_INT(CONFIG, sweeps, "sweeps", "N", "15", 1, 1e6,
-           "sweeps per solve; per step of the ladder flow, where --sweeps-most lets them grow"),
+    RT_INT(
+        CONFIG, sweeps, "sweeps", "N", "15", 1, 1e6,
+        "sweeps per solve; per step of the ladder flow, where they may grow to 60 with --tolerance"),
     RT_CHOICE(CONFIG, solution, "solution", "NAME", "random", solutions,
               "the dQ from which R = A dQ is made; random: in (-1, 1) at each vertex; constant: 1, "
               "which the sweeps find more slowly"),
     RT_REAL(
         CONFIG, cfl, "cfl", "X", "10", 1e-3, 1e6,
         "Courant number of the pseudo-time step; a larger one makes A less diagonally dominant"),
-    RT_REAL(CONFIG, mach, "mach", "X", "0.84", 1e-3, 5,
-            "Mach number of the flow about which A is linearised"),
-    RT_REAL(CONFIG, reynolds, "reynolds", "X", "5e6", 1, 1e12,
-            "Reynolds number of the flow about which A is linearised"),
     RT_TEXT(CONFIG, symmetry, "symmetry", "LIST", "auto",
             "for the ladder flow: tags of the boundary faces that are planes of symmetry, or none; "
             "auto: 3 for the wing, none for a file"),
-    RT_CHOICE(CONFIG, fluid, "fluid", "NAME", "euler", fluids,
-              "for the ladder flow; euler: no viscosity, and walls slip; laminar: constant "
-              "viscosity, and no slip"),
     RT_REAL(CONFIG, flow_mach, "flow-mach", "X", "0.5", 1e-2, 5,
             "for the ladder flow: Mach number of the stream"),
     RT_REAL(CONFIG, angle, "angle", "X", "3", -90, 90,
             "for the ladder flow: angle of attack in degrees"),
-    RT_REAL(CONFIG, flow_reynolds, "flow-reynolds", "X", "500", 1e-2, 1e9,
-            "for the ladder flow, laminar: Reynolds number by the length of the walls"),
+    RT_REAL(
+        CONFIG, flow_reynolds, "flow-reynolds", "X", "0", 0, 1e9,
+        "for the ladder flow: Reynolds number by the length of the walls, of a laminar flow with "
+        "constant viscosity and no slip; 0: no viscosity, and walls slip"),
     RT_REAL(
         CONFIG, courant, "courant", "X", "2", 1e-3, 1e9,
         "for the ladder flow: Courant number of the first step; it grows as the residual falls"),
-    RT_REAL(CONFIG, courant_most, "courant-most", "X", "1e4", 1e-3, 1e12,
-            "for the ladder flow: largest Courant number"),
-    RT_INT(
-        CONFIG, sweeps_most, "sweeps-most", "N", "60", 1, 1e6,
-        "for the ladder flow with --tolerance: most sweeps per step; a step does --sweeps, and as "
-        "many again while too much of the linear system is left"),
     RT_INT(CONFIG, steps, "steps", "N", "2", 1, 1e6,
            "for the ladder flow: steps per solve; with --tolerance the most, and 1000 by default"),
     RT_REAL(CONFIG, tolerance, "tolerance", "X", "0", 0, 0.5,
@@ -83,8 +69,6 @@ static void find_kind(mcpi_config_t *config)
     const char *suffix = strrchr(config->mesh, '.');
     config->from_file = strcmp(config->mesh, "wing") != 0;
     config->is_matrix = suffix && strcmp(suffix, ".mtx") == 0;
-    if (config->is_matrix && config->order == MCPI_HILBERT)
-        config->order = MCPI_NATURAL; /* a matrix has no coordinates */
 }
 
 static void configure(rt_run_t *run)
@@ -103,10 +87,8 @@ static void configure(rt_run_t *run)
     if (strcmp(config->symmetry, "auto") == 0)
         config->symmetry = config->from_file ? "none" : "3";
     rt_run_refuse_ignored(run, config->from_file, "surface layers", "no effect with --mesh FILE");
-    rt_run_refuse_ignored(run, config->is_matrix, "walls cfl mach reynolds",
+    rt_run_refuse_ignored(run, config->is_matrix, "walls cfl",
                           "for a mesh, and a matrix has its values already");
-    rt_run_refuse_ignored(run, config->tolerance == 0, "sweeps-most",
-                          "for --tolerance, without which steps are done as they are asked for");
     const char *why = run->opt.picture ? mcpi_picture_why_not(run->opt.picture) : NULL;
     if (why)
         rt_refuse(RT_USAGE, "--picture %s: %s", run->opt.picture, why);
@@ -150,19 +132,18 @@ static void describe(const rt_run_t *run, FILE *out)
     else
         fprintf(out, "a wing of surface %lld and %lld layers: %lld rows\n",
                 (long long)config.surface, (long long)config.layers, (long long)counts->rows);
-    fprintf(out,
-            "              O %s, dQ %s, sums %s, D and R fp64; rows in %s order; %s solution\n",
+    fprintf(out, "              O %s, dQ %s, sums %s, D and R fp64; %s solution\n",
             mcpi_type_names[config.offdiagonal], precisions[config.dq],
-            precisions[config.accumulate], orders[config.order], solutions[config.solution]);
+            precisions[config.accumulate], solutions[config.solution]);
     if (!config.is_matrix)
         fprintf(out, "              Courant number %g, Mach %g, Reynolds %g\n", config.cfl,
-                config.mach, config.reynolds);
+                MCPI_MACH, MCPI_REYNOLDS);
     if (mcpi_wants_flow(run)) {
-        fprintf(out, "flow          %s, Mach %g, %g degrees", fluids[config.fluid],
-                config.flow_mach, config.angle);
-        if (config.fluid == MCPI_LAMINAR)
+        fprintf(out, "flow          %s, Mach %g, %g degrees",
+                config.flow_reynolds > 0 ? "laminar" : "euler", config.flow_mach, config.angle);
+        if (config.flow_reynolds > 0)
             fprintf(out, ", Reynolds %g", config.flow_reynolds);
-        fprintf(out, "; Courant number %g to %g\n", config.courant, config.courant_most);
+        fprintf(out, "; Courant number from %g\n", config.courant);
     }
 }
 

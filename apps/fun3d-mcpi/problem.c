@@ -221,8 +221,8 @@ void mcpi_digest(const void *problem, rt_digest_t *digest)
     rt_digest_text(digest, "walls", config->walls);
     rt_digest_int(digest, "nb", config->nb);
     rt_digest_real(digest, "cfl", config->cfl);
-    rt_digest_real(digest, "mach", config->mach);
-    rt_digest_real(digest, "reynolds", config->reynolds);
+    rt_digest_real(digest, "mach", MCPI_MACH);
+    rt_digest_real(digest, "reynolds", MCPI_REYNOLDS);
     rt_digest_items(digest, "vertices", &p->vertices);
 #pragma omp parallel
     {
@@ -305,7 +305,7 @@ void *mcpi_problem_new(const rt_run_t *run, void *input)
     }
     take_vertices(p, in->source);
     if (mcpi_wants_flow(run))
-        p->geometry = mcpi_geometry_new(in->source, p->part, config->fluid == MCPI_LAMINAR);
+        p->geometry = mcpi_geometry_new(in->source, p->part, config->flow_reynolds > 0);
     mcpi_source_destroy(in->source);
     in->source = NULL;
     in->part = NULL;

@@ -1,4 +1,4 @@
-# gpu.sh - every rung that runs on a GPU: precisions, block sizes, orders, sweeps, sizes down to a few rows; with
+# gpu.sh - every rung that runs on a GPU: precisions, block sizes, sweeps, sizes down to a few rows; with
 # RT_SANITIZE=1 also compute-sanitizer. gpu_flow.sh tests the nonlinear step, gpu_ranks.sh two ranks.
 . "${abs_top_srcdir:-.}/tests/fun3d-mcpi/lib.sh" || exit 1
 find_gpu_rungs
@@ -56,9 +56,6 @@ done
 for size in "2 2" "2 3" "4 6" "13 11" "40 30"; do
     set -- $size
     ladder size-$1x$2 --surface $1 --layers $2
-done
-for order in natural hilbert random; do
-    ladder $order --surface 12 --layers 12 --order $order
 done
 # A graph holds at most 64 sweeps: one, all, one more, and three graphs with sweeps left over.
 for sweeps in 1 2 64 65 131; do

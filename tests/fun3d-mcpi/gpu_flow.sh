@@ -10,7 +10,7 @@ fi
 # The nonlinear step: A in every type, and a converged flow.
 for rung in $gpu_flows; do
     for o in fp64 fp32 fp16 bf16; do
-        valid $rung-$o "$mcpi" --rung $rung --surface 6 --layers 8 --offdiagonal $o --fluid laminar \
+        valid $rung-$o "$mcpi" --rung $rung --surface 6 --layers 8 --offdiagonal $o --flow-reynolds 500 \
             --steps 3 --seconds 0
     done
     valid $rung-double "$mcpi" --rung $rung --surface 12 --layers 16 --offdiagonal fp64 --dq fp64 --accumulate fp64 --seconds 0

@@ -10,7 +10,7 @@ for rung in $gpu_rungs; do
     valid two-fp16-$rung $two --rung $rung --offdiagonal fp16 --block-size 6
 done
 for rung in $gpu_flows; do
-    valid two-$rung $two --rung $rung --fluid laminar
+    valid two-$rung $two --rung $rung --flow-reynolds 500
 done
 # Two GPUs: an exchange after each colour in a graph of at most 16 sweeps (of 35 two are left over).
 find_transports

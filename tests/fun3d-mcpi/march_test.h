@@ -47,7 +47,7 @@ static inline flow_t flow_new(const rt_mesh_t *mesh, const char *walls, const ch
     const int64_t rows = t.source->graph->rows;
     t.colour = RT_NEW(uint16_t, (size_t)rows, RT_HOST);
     const int colours = mcpi_colour(t.source->graph, piece, t.source->odd, t.colour);
-    t.order = mcpi_order_new(piece, t.colour, colours, MCPI_HILBERT, t.source->x, 1);
+    t.order = mcpi_order_new(piece, t.colour, colours, t.source->x);
     t.part = mcpi_part_new(t.source->graph, piece, t.order);
     t.geometry = mcpi_geometry_new(t.source, t.part, mu > 0);
     t.start = RT_NEW(int32_t, (size_t)rows + 1, RT_HOST);

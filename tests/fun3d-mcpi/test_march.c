@@ -126,16 +126,12 @@ static void test_viscous_flux(const rt_mesh_t *tets)
 static void test_options(void)
 {
     const mcpi_geometry_t body = {.length = 2};
-    mcpi_config_t config = {.flow_mach = 0.5,
-                            .flow_reynolds = 100,
-                            .fluid = MCPI_LAMINAR,
-                            .courant = 10,
-                            .courant_most = 1000};
+    mcpi_config_t config = {.flow_mach = 0.5, .flow_reynolds = 100, .courant = 10};
     const mcpi_gas_t laminar = mcpi_march_gas(&config, &body, 0); /* the problem itself */
     CHECK(fabs(laminar.mu - 0.5 * 2 / 100) < 1e-15);
     CHECK(laminar.stream[0] == 1 && laminar.stream[1] == 0.5 && laminar.stream[4] == 1 / 1.4);
     static const double known[][2] = {{1, 10},      {2, 5},         {1000, 1},
-                                      {1. / 2, 20}, {1. / 16, 160}, {1e-9, 1000}};
+                                      {1. / 2, 20}, {1. / 16, 160}, {1e-9, 1e4}};
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
         CHECK(fabs(mcpi_march_courant(&config, known[k][0]) / known[k][1] - 1) < 1e-12);
 }

@@ -18,12 +18,12 @@ typedef struct {
 } order_t;
 
 static order_t order_new(const mcpi_graph_t *graph, const uint16_t *colour, int colours,
-                         mcpi_row_order_t order, const double *x, uint64_t seed)
+                         const double *x)
 {
     mcpi_piece_t *piece = mcpi_piece_new(graph->rows, graph->rows);
     order_t w = {.rows = graph->rows};
     w.colour = rt_clone(colour, (size_t)w.rows, sizeof *colour, RT_HOST);
-    w.o = mcpi_order_new(piece, w.colour, colours, order, x, seed);
+    w.o = mcpi_order_new(piece, w.colour, colours, x);
     w.vertex = RT_NEW(int64_t, (size_t)w.rows, RT_HOST);
     memset(w.vertex, 0xff, (size_t)w.rows * sizeof *w.vertex);
     for (int64_t v = 0; v < w.rows; v++)
@@ -49,10 +49,10 @@ static bool same_orders(const order_t *a, const order_t *b)
 /* Makes an order. It must be bijective, with colours in their ranges, and the same on 1, 2, 3
  * threads. */
 static order_t make_order(const mcpi_graph_t *graph, const uint16_t *colour, int colours,
-                          mcpi_row_order_t order, const double *x, uint64_t seed)
+                          const double *x)
 {
     rt_threads_set(1);
-    order_t w = order_new(graph, colour, colours, order, x, seed);
+    order_t w = order_new(graph, colour, colours, x);
     int64_t bad = 0;
     CHECK(w.o->colours == colours && w.o->start[0] == 0 && w.o->start[colours] == graph->rows);
     for (int64_t i = 0; i < graph->rows; i++)
@@ -64,7 +64,7 @@ static order_t make_order(const mcpi_graph_t *graph, const uint16_t *colour, int
     CHECK(bad == 0);
     for (int threads = 2; threads <= 3; threads++) {
         rt_threads_set(threads);
-        order_t again = order_new(graph, colour, colours, order, x, seed);
+        order_t again = order_new(graph, colour, colours, x);
         CHECK(same_orders(&w, &again));
         order_destroy(&again);
     }
@@ -88,19 +88,12 @@ static void check_orders(void)
     double *x = lattice_points(N);
     uint16_t colour[ROWS], zero[ROWS] = {0};
     const int colours = colour_whole(graph, NULL, colour);
-    order_t natural = make_order(graph, colour, colours, MCPI_NATURAL, x, 1);
+    order_t natural = make_order(graph, colour, colours, NULL);
     CHECK(falls(&natural) == 0);
     order_destroy(&natural);
 
-    order_t one = make_order(graph, colour, colours, MCPI_RANDOM, NULL, 1);
-    order_t two = make_order(graph, colour, colours, MCPI_RANDOM, NULL, 2);
-    CHECK(falls(&one) > ROWS / 3 && falls(&two) > ROWS / 3);
-    CHECK(!same_orders(&one, &two));
-    order_destroy(&one);
-    order_destroy(&two);
-
     /* with one colour, each step along the curve of a 16^3 lattice goes to a neighbour */
-    order_t hilbert = make_order(graph, zero, 1, MCPI_HILBERT, x, 1);
+    order_t hilbert = make_order(graph, zero, 1, x);
     int64_t steps = 0;
     for (int64_t i = 1; i < ROWS; i++)
         for (int d = 0; d < 3; d++)
@@ -108,7 +101,7 @@ static void check_orders(void)
                            (int64_t)x[3 * hilbert.vertex[i - 1] + d]);
     CHECK(steps == ROWS - 1);
     order_destroy(&hilbert);
-    hilbert = make_order(graph, colour, colours, MCPI_HILBERT, x, 1);
+    hilbert = make_order(graph, colour, colours, x);
     order_destroy(&hilbert);
     mcpi_order_destroy(NULL);
     RT_FREE(x, RT_HOST);
@@ -216,16 +209,20 @@ static int64_t bad_between(mcpi_part_t *const *part, int ranks, int64_t rows)
     return bad;
 }
 
-/* Checks all ranks' parts of the graph; given NULL: owners by `divide`. Returns the number of all
+/* Checks all ranks' parts of the graph; mixes: with rows in an order that has nothing to do with
+ * their numbers; given NULL: owners by `divide`. Returns the number of all
  * ghosts. */
-static int64_t check_parts(const mcpi_graph_t *graph, mcpi_row_order_t order, int ranks,
-                           const int32_t *given)
+static int64_t check_parts(const mcpi_graph_t *graph, bool mixes, int ranks, const int32_t *given)
 {
     enum { MOST = 8 };
     uint16_t *colour = RT_NEW(uint16_t, (size_t)graph->rows, RT_HOST);
     int32_t *owner = RT_NEW(int32_t, (size_t)graph->rows, RT_HOST);
     const int colours = colour_whole(graph, NULL, colour);
-    order_t w = order_new(graph, colour, colours, order, NULL, 4);
+    double *x = RT_NEW(double, 3 * (size_t)graph->rows, RT_HOST);
+    for (int64_t k = 0; k < 3 * graph->rows; k++)
+        x[k] = rt_random((uint64_t)k, 4);
+    order_t w = order_new(graph, colour, colours, mixes ? x : NULL);
+    RT_FREE(x, RT_HOST);
     mcpi_part_t *part[MOST];
     int64_t ghosts = 0;
     if (given)
@@ -256,9 +253,9 @@ static int64_t check_parts(const mcpi_graph_t *graph, mcpi_row_order_t order, in
 
 static void check_all_parts(mcpi_graph_t *graph)
 {
-    CHECK(check_parts(graph, MCPI_NATURAL, 1, NULL) == 0);
-    CHECK(check_parts(graph, MCPI_NATURAL, 2, NULL) > 0);
-    CHECK(check_parts(graph, MCPI_RANDOM, 4, NULL) > 0);
+    CHECK(check_parts(graph, false, 1, NULL) == 0);
+    CHECK(check_parts(graph, false, 2, NULL) > 0);
+    CHECK(check_parts(graph, true, 4, NULL) > 0);
     mcpi_graph_destroy(graph);
 }
 
@@ -269,17 +266,17 @@ static void check_special_parts(void)
     int32_t owner[24];
     for (int i = 0; i < 24; i++)
         owner[i] = i < 4 ? i % 2 : (i - 4) / 5 % 2;
-    CHECK(check_parts(graph, MCPI_RANDOM, 3, owner) == 0);
+    CHECK(check_parts(graph, true, 3, owner) == 0);
     /* hubs on the other rank: all leaves and all hubs are boundary rows */
     for (int i = 0; i < 24; i++)
         owner[i] = i < 4;
-    CHECK(check_parts(graph, MCPI_NATURAL, 2, owner) == 24);
+    CHECK(check_parts(graph, false, 2, owner) == 24);
     mcpi_graph_destroy(graph);
     /* a path in two: each rank has one boundary row, so one colour has none */
     graph = path(10);
     for (int i = 0; i < 10; i++)
         owner[mixed(i, 10)] = i / 5;
-    CHECK(check_parts(graph, MCPI_NATURAL, 2, owner) == 2);
+    CHECK(check_parts(graph, false, 2, owner) == 2);
     mcpi_graph_destroy(graph);
     mcpi_part_destroy(NULL);
 }

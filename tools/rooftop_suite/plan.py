@@ -31,7 +31,7 @@ SHORTER = {'gfnn-wave': ['--steps', '1']}  # of ladders on CPUs: its reference s
 # What a choice of peak may set: how an app computes, not what.
 FREE = {'rung', 'choose', 'tuning', 'no-tuning', 'transport', 'threads'}
 FREE_OF = {'nekbone': {'ranks'}, 'alya-rhs': {'reorder', 'partition'},
-           'fun3d-mcpi': {'offdiagonal', 'dq', 'accumulate', 'order'},
+           'fun3d-mcpi': {'offdiagonal', 'dq', 'accumulate'},
            'gfnn-wave': {'precond', 'coef', 'kernels', 'degree', 'precision', 'vectors', 'ranks'}}
 
 # What a ladder or a picture takes beside what is timed, as a multiple of the set-up of one rung: measured on two cores

@@ -44,12 +44,16 @@ static const double GAS_CHANGE = 0x1p-7;
 static const double LEAST_STATE_CHANGE = 0x1p-10, MOST_STATE_CHANGE = 0x1p-2;
 static const double TOLERANCES = 32; /* that a state changes by */
 
+/* The largest Courant number, unless the first is larger. */
+static const double MOST_COURANT = 1e4;
+
 /* The control. A step that makes the residual so many times as large is taken back; one that has
  * grown so much over its least halves the Courant number. Where steps converge without control, it
  * has grown by 1.4 at most. */
 static const double MOST_RISE = 2, MOST_GROWTH = 1.5;
-/* The share of the linear system that a step may leave. */
+/* The share of the linear system that a step may leave, and the sweeps after which it may anyway. */
 static const double MOST_LEFT = 0.5;
+enum { MOST_SWEEPS = 60 };
 /* Of the Courant number's share: how it recovers in a step, and where a solve gives up. */
 static const double RECOVERY = 1.09, LEAST_SHARE = 1e-6;
 
@@ -69,14 +73,14 @@ mcpi_gas_t mcpi_march_gas(const mcpi_config_t *config, const mcpi_geometry_t *g,
     const double angle = config->angle * (1 + drawn(draw, DRAWN_ANGLE, GAS_CHANGE)) * pi / 180;
     return (mcpi_gas_t){
         .stream = {scale, mach * cos(angle), 0, mach * sin(angle), scale / MCPI_GAMMA},
-        .mu = config->fluid == MCPI_LAMINAR ? scale * mach * g->length / config->flow_reynolds : 0};
+        .mu = config->flow_reynolds > 0 ? scale * mach * g->length / config->flow_reynolds : 0};
 }
 
 double mcpi_march_courant(const mcpi_config_t *config, double norm)
 {
     static const double least = 0.1; /* of the first */
     const double grown = exp2(floor(8 * log2(1 / norm)) / 8);
-    return fmin(config->courant_most, config->courant * fmax(least, grown));
+    return fmin(fmax(MOST_COURANT, config->courant), config->courant * fmax(least, grown));
 }
 
 /* --- parts of a step --- */
@@ -208,7 +212,7 @@ double mcpi_march_sweep_more(mcpi_march_t *m, int64_t n)
  * sweeps do not converge. Returns how often. */
 static int64_t sweep_enough(mcpi_march_t *m)
 {
-    const int64_t each = m->problem->config->sweeps, most = m->problem->config->sweeps_most;
+    const int64_t each = m->problem->config->sweeps, most = MOST_SWEEPS;
     int64_t sweeps = 1;
     begin_sweeps(m);
     const double first = mcpi_march_sweep_more(m, 1);

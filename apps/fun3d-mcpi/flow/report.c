@@ -51,8 +51,7 @@ static void say(const mcpi_march_t *m, rt_text_t *line)
     const mcpi_tally_t sum = mcpi_march_tally(m);
     const double orders = -log10(m->history[known(m) > 0 ? known(m) - 1 : 0].norm);
     if (m->end == MCPI_DIVERGED)
-        rt_text(line,
-                "diverged in step %lld at vertex %lld: try a smaller --courant or --courant-most",
+        rt_text(line, "diverged in step %lld at vertex %lld: try a smaller --courant",
                 (long long)m->steps, (long long)m->lost);
     else
         rt_text(

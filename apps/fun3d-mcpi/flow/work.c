@@ -37,7 +37,7 @@ static void count(const mcpi_config_t *c, double E, double steps, double sweeps,
     const double N = (double)c->counts.rows, B = (double)c->counts.blocks;
     const double o = (double)mcpi_type_size((mcpi_type_t)c->offdiagonal);
     const double q = (double)mcpi_type_size((mcpi_type_t)c->dq);
-    const double lists = 4 * N + 4 * B, viscous = c->fluid == MCPI_LAMINAR ? 8 * B + 8 * N : 0;
+    const double lists = 4 * N + 4 * B, viscous = c->flow_reynolds > 0 ? 8 * B + 8 * N : 0;
     const double friction = viscous > 0 ? VISCOUS * B : 0;
     const double conduction = viscous > 0 ? 5 * CONDUCTION * (B + N) : 0;
     const double residual = 188 * N + 24 * E + lists + viscous;

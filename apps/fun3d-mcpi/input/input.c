@@ -146,8 +146,8 @@ static mcpi_flow_t flow_of(const mcpi_config_t *config)
 {
     return (mcpi_flow_t){.nb = (int)config->nb,
                          .cfl = config->cfl,
-                         .mach = config->mach,
-                         .reynolds = config->reynolds,
+                         .mach = MCPI_MACH,
+                         .reynolds = MCPI_REYNOLDS,
                          .walls = config->walls,
                          .symmetry = config->symmetry,
                          .seed = FLOW_SEED};
@@ -279,8 +279,7 @@ static void make_part(mcpi_input_t *input, const rt_run_t *run)
     const int colours =
         mcpi_colour(source->graph, piece, config->from_file ? NULL : source->odd, colour);
     input->imbalance = mcpi_colour_imbalance(piece, colour, colours);
-    mcpi_order_t *order = mcpi_order_new(piece, colour, colours, (mcpi_row_order_t)config->order,
-                                         source->x, (uint64_t)run->opt.seed);
+    mcpi_order_t *order = mcpi_order_new(piece, colour, colours, source->x);
     input->part = mcpi_part_new(source->graph, piece, order);
     mcpi_order_destroy(order);
     RT_FREE(colour, RT_HOST);

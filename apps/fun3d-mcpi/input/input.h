@@ -18,23 +18,19 @@ extern "C" {
 #endif
 
 enum { MCPI_MIN_NB = 4, MCPI_MAX_NB = 15, MCPI_MAX_NB2 = 225, MCPI_MAX_COLOURS = 64 };
+/* The flow that A is linearised about. */
+#define MCPI_MACH     0.84
+#define MCPI_REYNOLDS 5e6
 enum { MCPI_FIXED_NB = 7 }; /* the largest block that CUDA rungs are compiled for */
 
 /* --- options --- */
 
 typedef enum { MCPI_FP64, MCPI_FP32, MCPI_FP16, MCPI_BF16, MCPI_TYPES } mcpi_type_t;
-typedef enum {
-    MCPI_NATURAL, /* by vertex number */
-    MCPI_HILBERT, /* along a Hilbert curve through the coordinates */
-    MCPI_RANDOM
-} mcpi_row_order_t;
 /* The dQ* behind R = A dQ*. */
 typedef enum {
     MCPI_SOLUTION_RANDOM,  /* in (-1, 1), a function of the vertex */
     MCPI_SOLUTION_CONSTANT /* 1: smooth, and so slow for sweeps to find */
 } mcpi_solution_t;
-typedef enum { MCPI_EULER, MCPI_LAMINAR } mcpi_fluid_t;
-
 typedef struct {
     int64_t rows, blocks;                     /* of the whole system; blocks: off-diagonal ones */
     int64_t local_rows, local_blocks, ghosts; /* the largest of any rank */
@@ -47,13 +43,13 @@ typedef struct {
     const char *symmetry; /* boundary tags that are planes of symmetry; "auto" before configure */
     int64_t nb;           /* block size, 4 .. 15 */
     int offdiagonal, dq, accumulate; /* mcpi_type_t; dq and accumulate: FP32 or FP64 */
-    int order, solution;
+    int solution;
     int64_t sweeps;
-    double cfl, mach, reynolds;
+    double cfl;
     /* ladder flow */
-    double flow_mach, angle, flow_reynolds, courant, courant_most, tolerance;
-    int fluid; /* mcpi_fluid_t */
-    int64_t steps, sweeps_most;
+    double flow_mach, angle, courant, tolerance;
+    double flow_reynolds; /* 0: no viscosity */
+    int64_t steps;
 
     /* what configure derives from them */
     bool from_file, is_matrix; /* is_matrix: Matrix Market */
@@ -168,7 +164,7 @@ double mcpi_colour_imbalance(const mcpi_piece_t *piece, const uint16_t *colour, 
 /* --- order.c --- */
 
 /* The row numbers of a piece's vertices. Rows are numbered by colour, inside a colour by rank, and
- * on a rank in the order asked for. */
+ * on a rank along the Hilbert curve. */
 typedef struct {
     int colours;
     const uint16_t *colour; /* [vertices] the caller's */
@@ -176,10 +172,10 @@ typedef struct {
     int64_t *row;           /* [vertices] */
 } mcpi_order_t;
 
-/* x: [vertices][3] for MCPI_HILBERT; NULL if there are no coordinates, and then the caller has
- * refused MCPI_HILBERT. Collective. */
+/* x: [vertices][3]; NULL: there are no coordinates, and rows are in the order of their numbers.
+ * Collective. */
 mcpi_order_t *mcpi_order_new(const mcpi_piece_t *piece, const uint16_t *colour, int colours,
-                             mcpi_row_order_t order, const double *x, uint64_t seed);
+                             const double *x);
 void mcpi_order_destroy(mcpi_order_t *order);
 /* Fills key[vertices] with their places on a Hilbert curve through x. Collective. */
 void mcpi_hilbert_keys(const mcpi_piece_t *piece, const double *x, uint64_t *key);

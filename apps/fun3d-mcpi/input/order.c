@@ -4,7 +4,8 @@
  *
  * Inside a colour, row numbers are those of rank 0, then of rank 1, and so on, and each rank orders
  * its own. As parts are ranges of the Hilbert curve, the order along it is the same on any number
- * of ranks. Another order is not, which changes no bit of dQ: see mcpi_part_t.
+ * of ranks. A matrix has no coordinates: its rows keep their order. No order changes a bit of dQ:
+ * see mcpi_part_t.
  */
 #include "config.h"
 #include "base/hilbert.h"
@@ -44,16 +45,15 @@ void mcpi_hilbert_keys(const mcpi_piece_t *piece, const double *x, uint64_t *key
 /* --- row numbers --- */
 
 /* Lists the piece's vertices in the order, ghosts included. */
-static void list_vertices(const mcpi_piece_t *piece, mcpi_row_order_t order, const double *x,
-                          uint64_t seed, uint32_t *list)
+static void list_vertices(const mcpi_piece_t *piece, const double *x, uint32_t *list)
 {
     const int64_t n = piece->vertices;
     uint64_t *key = RT_NEW(uint64_t, (size_t)n, RT_HOST);
     for (int64_t v = 0; v < n; v++) {
         list[v] = (uint32_t)v;
-        key[v] = order == MCPI_RANDOM ? rt_hash((uint64_t)piece->number[v], seed) : 0;
+        key[v] = 0;
     }
-    if (order == MCPI_HILBERT)
+    if (x)
         mcpi_hilbert_keys(piece, x, key);
     rt_sort(key, list, n); /* stable: natural where keys are equal */
     RT_FREE(key, RT_HOST);
@@ -84,7 +84,7 @@ static void find_starts(const mcpi_piece_t *piece, const uint16_t *colour, int c
 }
 
 mcpi_order_t *mcpi_order_new(const mcpi_piece_t *piece, const uint16_t *colour, int colours,
-                             mcpi_row_order_t order, const double *x, uint64_t seed)
+                             const double *x)
 {
     const int64_t n = piece->vertices;
     int64_t next[MCPI_MAX_COLOURS];
@@ -95,7 +95,7 @@ mcpi_order_t *mcpi_order_new(const mcpi_piece_t *piece, const uint16_t *colour, 
                         .colour = colour,
                         .start = RT_NEW(int64_t, (size_t)colours + 1, RT_HOST),
                         .row = RT_NEW(int64_t, (size_t)n, RT_HOST)};
-    list_vertices(piece, order, x, seed, list);
+    list_vertices(piece, x, list);
     find_starts(piece, colour, colours, o->start, next);
     for (int64_t i = 0; i < n; i++)
         if (piece->own[list[i]])
