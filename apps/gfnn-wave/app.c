@@ -32,14 +32,9 @@ static const rt_opt_t options[] = {
         "for the head: how many heads fill the box; for weak scaling use 2x1x1, 2x2x1 and so on, "
         "with a box that grows with them"),
     RT_REAL(CONFIG, vs, "vs", "X", "80", 1e-3, 1e5, "for the uniform model: speed of S waves, m/s"),
-    RT_REAL(CONFIG, ds, "ds", "X", "1e-3", 1e-9, 1e6, "edge length of an element, m"),
     RT_REAL(CONFIG, dt, "dt", "X", "20e-6", 1e-12, 1e6, "time step, s"),
-    RT_REAL(CONFIG, vp, "vp", "X", "200", 1e-3, 1e5, "speed of P waves, m/s"),
-    RT_REAL(CONFIG, rho, "rho", "X", "1000", 1e-3, 1e6, "density, kg/m^3"),
     RT_REAL(CONFIG, damping, "damping", "X", "0.001", 0, 0.5,
-            "Rayleigh damping ratio h at the frequencies --f1 and --f2"),
-    RT_REAL(CONFIG, f1, "f1", "X", "500", 1e-6, 1e12, "lower frequency of --damping, Hz"),
-    RT_REAL(CONFIG, f2, "f2", "X", "5000", 1e-6, 1e12, "upper frequency of --damping, Hz"),
+            "Rayleigh damping ratio h at 500 and 5000 Hz"),
     RT_CHOICE(CONFIG, faces, "faces", "NAME", "periodic", faces,
               "boundary condition on the faces of the box; mirror: no displacement normal to them"),
     RT_CHOICE(
@@ -111,10 +106,10 @@ static void check_solver(const gfnn_config_t *config)
 
 static void check_physics(const gfnn_config_t *config)
 {
-    if (strcmp(config->model, "uniform") == 0 && config->vs > config->vp / sqrt(2))
+    if (strcmp(config->model, "uniform") == 0 && config->vs > GFNN_VP / sqrt(2))
         rt_refuse(RT_USAGE,
-                  "--vs %g is above --vp %g / sqrt(2) = %.6g: Lame's lambda would be negative",
-                  config->vs, config->vp, config->vp / sqrt(2));
+                  "--vs %g is above Vp / sqrt(2) = %.6g, Vp = %g: Lame's lambda would be negative",
+                  config->vs, GFNN_VP / sqrt(2), GFNN_VP);
     if (config->source == GFNN_PLANE &&
         (strcmp(config->model, "uniform") != 0 || config->faces != GFNN_PERIODIC))
         rt_refuse(RT_USAGE,
@@ -163,8 +158,6 @@ static void check_ignored(const rt_run_t *run)
     rt_run_refuse_ignored(run, config->precond != GFNN_CHEB, "degree", "for --precond cheb alone");
     rt_run_refuse_ignored(run, !gfnn_has_network(config), "coef precision reach",
                           "for --precond gf8 and gfm alone");
-    rt_run_refuse_ignored(run, config->damping == 0, "f1 f2",
-                          "frequencies of --damping, which is 0");
     rt_run_refuse_ignored(run, config->source != GFNN_POINT, "frequency",
                           "for --source point alone");
 }
@@ -175,17 +168,13 @@ static void take_voxels(const rt_run_t *run)
 {
     gfnn_config_t *config = run->config;
     int64_t E[3];
-    double ds = config->ds;
-    gfnn_voxel_extents(config->model, E, &ds);
+    gfnn_voxel_extents(config->model, E, &config->ds);
     const int64_t *n = config->n_elements;
     if (rt_run_given(run, "elements") && memcmp(E, n, sizeof E) != 0)
         rt_refuse(RT_USAGE, "--elements %lldx%lldx%lld: %s has %lldx%lldx%lld", (long long)n[0],
                   (long long)n[1], (long long)n[2], config->model, (long long)E[0], (long long)E[1],
                   (long long)E[2]);
-    if (rt_run_given(run, "ds") && fabs(ds - config->ds) > 1e-9 * ds)
-        rt_refuse(RT_USAGE, "--ds %g: %s has a spacing of %g m", config->ds, config->model, ds);
     memcpy(config->n_elements, E, sizeof E);
-    config->ds = ds;
 }
 
 static bool one_head(const gfnn_config_t *config)
@@ -304,6 +293,7 @@ static void configure(rt_run_t *run)
         config->precond = fastest_precond(run);
     check_ignored(run);
     check_solver(config);
+    config->ds = GFNN_DS;
     if (from_file(config))
         take_voxels(run);
     check_heads(config);
@@ -336,8 +326,8 @@ static void describe(const rt_run_t *run, FILE *out)
     fprintf(out,
             "              dt %g s, Vp %g m/s, Vp dt/ds %g, rho %g kg/m^3, damping %g at %g and %g "
             "Hz\n",
-            config->dt, config->vp, config->vp * config->dt / config->ds, config->rho,
-            config->damping, config->f1, config->f2);
+            config->dt, GFNN_VP, GFNN_VP * config->dt / config->ds, GFNN_RHO, config->damping,
+            GFNN_F1, GFNN_F2);
     fprintf(out, "              CG to %g, vectors in %s, preconditioner ", config->tolerance,
             types[config->vectors]);
     fprintf(out, "%s", gfnn_precond_names[config->precond]);

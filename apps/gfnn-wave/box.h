@@ -56,14 +56,17 @@ typedef enum { GFNN_DOUBLE, GFNN_SINGLE, GFNN_TYPES } gfnn_type_t;
 typedef enum { GFNN_FP32, GFNN_FP16, GFNN_PRECISIONS } gfnn_precision_t;
 typedef enum { GFNN_POINT, GFNN_PLANE, GFNN_SOURCES } gfnn_source_t;
 
+/* The paper's medium: speed of P waves (m/s), density (kg/m^3), the frequencies (Hz) at which
+ * --damping holds; and the edge of an element of generated models (m). */
+static const double GFNN_VP = 200, GFNN_RHO = 1000, GFNN_F1 = 500, GFNN_F2 = 5000, GFNN_DS = 1e-3;
+
 typedef struct {
-    const char *model;      /* "head", "uniform", or a voxel file */
-    int64_t model_seed;     /* head: 0 the nominal one, else a head of its own proportions */
-    int64_t heads[3];       /* head: how many of it fill the box, x y z */
-    double vs;              /* uniform */
-    double ds, dt;          /* m, s */
-    double vp, rho;         /* m/s, kg/m^3 */
-    double damping, f1, f2; /* ratio h, and the two frequencies (Hz) at which it is h */
+    const char *model;  /* "head", "uniform", or a voxel file */
+    int64_t model_seed; /* head: 0 the nominal one, else a head of its own proportions */
+    int64_t heads[3];   /* head: how many of it fill the box, x y z */
+    double vs;          /* uniform */
+    double dt;          /* s */
+    double damping;     /* ratio h at F1 and F2 */
     int faces, precond, coef, precision, vectors, source;
     int64_t kernels;     /* M of gfm */
     int64_t reach;       /* nd of gf8 and gfm: nodes to each side, ND to MAX_ND */
@@ -77,6 +80,7 @@ typedef struct {
     const char *receivers; /* "X,Y,Z:X,Y,Z" in m, or "none" */
 
     /* configure derives these */
+    double ds;                         /* edge of an element, m: DS, or the voxel file's */
     int64_t n_elements[3], n_nodes[3]; /* of the whole box, x y z */
     int n_ranks[3];
     int precond_asked; /* precond as given, plus 1; 0: not kept yet */

@@ -92,7 +92,7 @@ void gfnn_spectrum(gfnn_solver_t *s)
 {
     enum { ITERATIONS = 40 };
     const gfnn_config_t *config = s->problem->config;
-    const double margin = 1.03, courant = config->vp * config->dt / config->ds;
+    const double margin = 1.03, courant = GFNN_VP * config->dt / config->ds;
     double largest = sqrt(dot32(s, s->z, s->z));
     for (int i = 0; i < ITERATIONS; i++) {
         gfnn_apply32(s, &s->problem->step.A, s->z, s->t32);

@@ -41,7 +41,7 @@ static void plane_wave(const gfnn_config_t *config, const gfnn_box_t *box, gfnn_
     const gfnn_grid_t *g = &box->fine;
     const double waves = fmax(1, round((double)box->E[0] / 20));
     const double kappa = 2 * pi * waves / ((double)box->E[0] * config->ds);
-    const double square = shear_frequency_square(config->vs, config->vp, config->ds, kappa);
+    const double square = shear_frequency_square(config->vs, GFNN_VP, config->ds, kappa);
     for (int64_t k = 0; k < g->n[2]; k++)
         for (int64_t j = 0; j < g->n[1]; j++)
             for (int64_t i = 0; i < g->n[0]; i++) {
@@ -99,7 +99,7 @@ static double *noise_new(const gfnn_problem_t *p)
     const gfnn_box_t *box = &p->box;
     const gfnn_grid_t *g = &box->fine;
     const size_t values = 3 * (size_t)g->plane;
-    const double unit = config->rho * config->ds * config->ds * config->ds / p->step.c0;
+    const double unit = GFNN_RHO * config->ds * config->ds * config->ds / p->step.c0;
     double force = 0, *noise = zeros(values);
     for (int64_t i = 1; i <= config->steps; i++) {
         const double time = (double)i * config->dt;
@@ -155,8 +155,8 @@ void gfnn_digest(const void *problem, rt_digest_t *digest)
     const gfnn_problem_t *p = problem;
     const gfnn_config_t *config = p->config;
     const gfnn_box_t *box = &p->box;
-    const double medium[] = {config->ds,      config->dt, config->vp, config->rho,
-                             config->damping, config->f1, config->f2, config->frequency};
+    const double medium[] = {config->ds,      config->dt, GFNN_VP, GFNN_RHO,
+                             config->damping, GFNN_F1,    GFNN_F2, config->frequency};
     rt_items_t elements = {0, {0}};
     for (size_t i = 0; i < sizeof medium / sizeof *medium; i++)
         rt_digest_real(digest, "medium", medium[i]);

@@ -21,15 +21,15 @@ static const double pi = 3.14159265358979323846;
 gfnn_step_t gfnn_step(const gfnn_config_t *config)
 {
     const double dt = config->dt, ds = config->ds;
-    const double w1 = 2 * pi * config->f1, w2 = 2 * pi * config->f2;
+    const double w1 = 2 * pi * GFNN_F1, w2 = 2 * pi * GFNN_F2;
     gfnn_step_t s;
     s.rayleigh_a = 2 * config->damping * w1 * w2 / (w1 + w2);
     s.rayleigh_b = 2 * config->damping / (w1 + w2);
-    s.c0 = (4 / (dt * dt) + 2 * s.rayleigh_a / dt) * config->rho * ds * ds * ds;
-    s.k = (1 + 2 * s.rayleigh_b / dt) * ds * config->rho / s.c0;
-    s.A = (gfnn_form_t){1, s.k * config->vp * config->vp, s.k};
+    s.c0 = (4 / (dt * dt) + 2 * s.rayleigh_a / dt) * GFNN_RHO * ds * ds * ds;
+    s.k = (1 + 2 * s.rayleigh_b / dt) * ds * GFNN_RHO / s.c0;
+    s.A = (gfnn_form_t){1, s.k * GFNN_VP * GFNN_VP, s.k};
     s.M = (gfnn_form_t){1, 0, 0};
-    s.K = (gfnn_form_t){0, config->vp * config->vp / (ds * ds), 1 / (ds * ds)};
+    s.K = (gfnn_form_t){0, GFNN_VP * GFNN_VP / (ds * ds), 1 / (ds * ds)};
     return s;
 }
 
@@ -73,7 +73,7 @@ static void right_hand_side(gfnn_solver_t *s, double time)
 {
     const gfnn_config_t *config = s->problem->config;
     const gfnn_step_t *step = &s->problem->step;
-    const double unit = config->rho * config->ds * config->ds * config->ds / step->c0;
+    const double unit = GFNN_RHO * config->ds * config->ds * config->ds / step->c0;
     gfnn_start(s, "newmark before");
     s->vectors->newmark_before(&s->view_vec, config->dt, step->rayleigh_a, step->rayleigh_b, s->u,
                                s->v, s->a, s->x, s->q);

@@ -132,8 +132,9 @@ refused 2 "--ranks 2x1x1 is 2 boxes" "$gfnn" $cpu --ranks 2x1x1
 refused 2 "--ranks 2x: must be auto" "$gfnn" $cpu --ranks 2x
 refused 2 "--kernels 3: networks of 2, 4 and 8 are shipped" "$gfnn" $cpu --kernels 3
 refused 2 "--kernels 9: out of range" "$gfnn" $cpu --kernels 9
-refused 2 "--vs 150 is above --vp 200 / sqrt(2) = 141.421" "$gfnn" $cpu --model uniform --vs 150
-refused 2 "Vs" "$gfnn" $cpu --vp 160
+refused 2 "--vs 150 is above Vp / sqrt(2) = 141.421, Vp = 200" "$gfnn" $cpu --model uniform --vs 150
+sed 's/120/142/' "$samples/ball.voxels" >fast.voxels
+refused 2 "Vs 142 m/s of the shell must be above 0 and at most Vp / sqrt(2) = 141.4" "$gfnn" $cpu --model fast.voxels
 refused 2 "--tolerance 1e-15: out of range" "$gfnn" $cpu --tolerance 1e-15
 refused 2 "--frequency 20000: a period is 2.5 time steps" "$gfnn" $cpu --frequency 20000
 refused 2 "--source plane" "$gfnn" $cpu --source plane
@@ -170,7 +171,6 @@ refused 2 "missing.voxels" "$gfnn" $cpu --model missing.voxels
 echo "not a model" >bad.voxels
 refused 2 "bad.voxels" "$gfnn" $cpu --model bad.voxels
 refused 2 "--elements 4x4x4: " "$gfnn" $cpu --model "$samples/ball.voxels" --elements 4x4x4
-refused 2 "--ds 0.5: " "$gfnn" $cpu --model "$samples/ball.voxels" --ds 0.5
 # What would be ignored.
 refused 2 "--vs: the speed of --model uniform alone" "$gfnn" $cpu --vs 70
 refused 2 "--model-seed: a seed for --model head alone" "$gfnn" $cpu --model uniform --model-seed 3

@@ -439,12 +439,6 @@ static void test_refusals(void)
     config.model = gfnn_test_input("samples.py", &path);
     check_refused(&config, "samples.py: no voxel file");
     config.model = gfnn_test_input("ball.voxels", &path);
-    config.vp = 169;
-    check_refused(&config,
-                  "Vs 120 m/s of the shell must be above 0 and at most Vp / sqrt(2) = 119.5");
-    config.vp = 170;
-    config.ds = 2e-3;
-    check_refused(&config, "ball.voxels has voxels of 0.001 m, not 0.002 m: leave --ds out");
     config = gfnn_test_config(12, 10, 9, GFNN_FREE);
     config.model = gfnn_test_input("ball.voxels", &path);
     check_refused(&config, "ball.voxels has 12x10x8 voxels, not 12x10x9: leave --elements out");

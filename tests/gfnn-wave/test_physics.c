@@ -177,9 +177,9 @@ static void check_source(void)
                                 : "",
                         DS * (floor(place[d] * EDGE + 0.5) + offset[k][d]));
     snprintf(settings, sizeof settings,
-             "elements=%d model=uniform vs=%g vp=%g rho=%g ds=%g dt=%g frequency=%g steps=%d "
+             "elements=%d model=uniform vs=%g dt=%g frequency=%g steps=%d "
              "damping=0 precond=bj",
-             EDGE, VS, VP, RHO, DS, SHOT_DT, FREQUENCY, SHOTS);
+             EDGE, VS, SHOT_DT, FREQUENCY, SHOTS);
     gfnn_test_new(&c, settings);
     c.config->receivers = receivers.text;
     gfnn_solver_t *s = gfnn_test_solver(&c, "solve-simd");

@@ -815,7 +815,7 @@ static void right_hand_side(gfnn_solver_t *s, double time)
 {
     const gfnn_step_t *step = &s->problem->step;
     const gfnn_config_t *config = s->problem->config;
-    const double unit = config->rho * config->ds * config->ds * config->ds / step->c0;
+    const double unit = GFNN_RHO * config->ds * config->ds * config->ds / step->c0;
     const double ra = fault == NO_DAMPING_IN_F ? 0 : step->rayleigh_a;
     const double rb = fault == NO_DAMPING_IN_F || fault == MASS_DAMPING_ONLY ? 0 : step->rayleigh_b;
     const gfnn_vectors_t *v = s->kernels->vectors;

@@ -17,6 +17,7 @@ for name in ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS'):
 FORMS = ('gf8', 'gfm2', 'gfm3', 'gfm4', 'gfm5', 'gfm6', 'gfm7', 'gfm8')
 SHIPPED = [(form, 3, dt) for form in ('gf8', 'gfm2', 'gfm4', 'gfm8') for dt in (20e-6, 15e-6)] + [
     (form, 6, 20e-6) for form in ('gf8', 'gfm2')]
+VP, RHO, F1, F2 = 200.0, 1000.0, 500.0, 5000.0  # m/s, kg/m^3, Hz at which --damping holds: as in gfnn-wave
 INPUTS = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../inputs/gfnn-wave'))
 
 
@@ -60,9 +61,7 @@ def options() -> tuple[Parser, argparse.Namespace]:
     p.add_argument('--dt', type=number, metavar='S', help='time step')
     p.add_argument('--output', metavar='FILE', help='the weights file')
     p.add_argument('--all', action='store_true', help='all shipped files instead, into inputs/gfnn-wave')
-    for name, value, text in (('ds', 1e-3, 'side of an element (m)'), ('vp', 200.0, 'P-wave speed (m/s)'),
-                              ('rho', 1000.0, 'density (kg/m^3)'), ('f1', 500.0, 'frequency (Hz) at which --damping holds'),
-                              ('f2', 5000.0, 'the other frequency (Hz)'), ('vs-min', 50.0, 'least S-wave speed (m/s)'),
+    for name, value, text in (('ds', 1e-3, 'side of an element (m)'), ('vs-min', 50.0, 'least S-wave speed (m/s)'),
                               ('vs-max', 120.0, 'largest'), ('base', 80.0, "Vs of gf8's kernel")):
         p.add_argument(f'--{name}', type=number, default=value, metavar='X', help=f'{text}; {value:g}')
     p.add_argument('--damping', type=not_negative, default=1e-3, metavar='H', help='h; 0.001')
@@ -83,8 +82,8 @@ def check(p: Parser, o: argparse.Namespace) -> None:
             p.error(f'--{name} is missing')
     if o.vs_min >= o.vs_max:
         p.error(f'--vs-min {o.vs_min:g} is not below --vs-max {o.vs_max:g}')
-    if o.vs_max > o.vp / math.sqrt(2):
-        p.error(f'--vs-max {o.vs_max:g} is above Vp / sqrt(2) = {o.vp / math.sqrt(2):g}: lambda would be negative')
+    if o.vs_max > VP / math.sqrt(2):
+        p.error(f'--vs-max {o.vs_max:g} is above Vp / sqrt(2) = {VP / math.sqrt(2):g}: lambda would be negative')
     if not o.vs_min <= o.base <= o.vs_max:
         p.error(f'--base {o.base:g} is not in the range of Vs, {o.vs_min:g} to {o.vs_max:g}')
     if o.samples < 16:
@@ -104,7 +103,7 @@ def train(form: str, nd: int, dt: float, path: str, o: argparse.Namespace) -> No
     import numpy as np
     import element, fit, kernels, media, network, weights
     start = time.monotonic()
-    case = element.Case(o.vp, o.ds, dt, o.rho, o.damping, o.f1, o.f2, o.vs_min, o.vs_max)
+    case = element.Case(VP, o.ds, dt, RHO, o.damping, F1, F2, o.vs_min, o.vs_max)
     E0, E1 = element.affine(case)
     rng = np.random.default_rng(o.seed)
     mu = media.sample(rng, case, o.samples, 2 * nd + 2)

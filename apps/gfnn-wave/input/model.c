@@ -50,12 +50,12 @@ static void head_materials(whole_t *w)
 static void check_materials(const gfnn_config_t *config, const gfnn_materials_t *m)
 {
     for (int i = 0; i < m->ids; i++)
-        if (!(m->vs[i] > 0 && 2 * m->square[i] <= config->vp * config->vp))
+        if (!(m->vs[i] > 0 && 2 * m->square[i] <= GFNN_VP * GFNN_VP))
             rt_refuse(RT_USAGE,
                       "--model %s: Vs %g m/s%s%s must be above 0 and at most Vp / sqrt(2) = %.4g "
-                      "(beyond it lambda is negative): change it or --vp %g",
+                      "(beyond it lambda is negative): change it",
                       config->model, m->vs[i], m->name[i] ? " of the " : "",
-                      m->name[i] ? m->name[i] : "", config->vp * sqrt(0.5), config->vp);
+                      m->name[i] ? m->name[i] : "", GFNN_VP * sqrt(0.5));
 }
 
 static void describe(const gfnn_config_t *config, whole_t *w)
@@ -133,9 +133,6 @@ static void check_file(const gfnn_config_t *config, const facts_t *facts)
                   "--model %s has %lldx%lldx%lld voxels, not %lldx%lldx%lld: leave --elements out",
                   config->model, (long long)E[0], (long long)E[1], (long long)E[2],
                   (long long)asked[0], (long long)asked[1], (long long)asked[2]);
-    if (facts->ds != config->ds)
-        rt_refuse(RT_USAGE, "--model %s has voxels of %g m, not %g m: leave --ds out",
-                  config->model, facts->ds, config->ds);
 }
 
 /* --- elements --- */

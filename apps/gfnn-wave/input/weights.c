@@ -305,11 +305,11 @@ void gfnn_weights_match(const gfnn_weights_t *weights, const gfnn_config_t *conf
     match(path, "a reach", weights->reach, (double)config->reach, " nodes");
     match(path, "ds", weights->ds, config->ds, " m");
     match(path, "dt", weights->dt, config->dt, " s");
-    match(path, "Vp", weights->vp, config->vp, " m/s");
+    match(path, "Vp", weights->vp, GFNN_VP, " m/s");
     match(path, "damping", weights->damping, config->damping, "");
     if (config->damping > 0) {
-        match(path, "f1", weights->f1, config->f1, " Hz");
-        match(path, "f2", weights->f2, config->f2, " Hz");
+        match(path, "f1", weights->f1, GFNN_F1, " Hz");
+        match(path, "f2", weights->f2, GFNN_F2, " Hz");
     }
     for (int id = 0; id < materials->ids; id++) {
         const double vs = materials->vs[id];

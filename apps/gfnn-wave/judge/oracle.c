@@ -194,7 +194,7 @@ static void force(const gfnn_problem_t *p, const gfnn_state_t *state, double tim
     const gfnn_config_t *config = p->config;
     const gfnn_step_t *step = &p->step;
     const size_t values = 3 * (size_t)p->box.fine.plane;
-    const double unit = config->rho * config->ds * config->ds * config->ds / step->c0;
+    const double unit = GFNN_RHO * config->ds * config->ds * config->ds / step->c0;
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < values; i++)
         x[i] = state->a[i] + (4 / config->dt + step->rayleigh_a) * state->v[i];
@@ -337,7 +337,7 @@ static void go_back(const oracle_t *o, gfnn_state_t *g)
     const gfnn_config_t *config = o->p->config;
     const gfnn_step_t *step = &o->p->step;
     const double dt = config->dt, rb = step->rayleigh_b, c1 = 4 / dt + step->rayleigh_a;
-    const double unit = config->rho * config->ds * config->ds * config->ds / step->c0;
+    const double unit = GFNN_RHO * config->ds * config->ds * config->ds / step->c0;
     double *h = o->x1, *Mh = o->f, *Kh = o->q;
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < o->values; i++)
