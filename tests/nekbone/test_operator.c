@@ -154,19 +154,7 @@ static void check_rungs(int degree, double deform)
              degree, deform);
     nek_test_new(&t, &nek_app, settings);
     check_reference(&t);
-    for (int i = 0; i < NEK_RUNGS; i++) {
-        const rt_rung_t *rung = &nek_ladder[i];
-        if (!app_test_can_run(&t.run, rung))
-            continue;
-        rt_outcome_t out;
-        rt_run_rung(&t.run, t.problem, rung, NULL, &out, NULL);
-        CHECK(out.verdict.valid);
-        CHECK(out.verdict.n >= 12); /* all checks were done */
-        if (!out.verdict.valid) {
-            printf("%s, %s:\n", rung->name, settings);
-            rt_verdict_print(&out.verdict, stdout);
-        }
-    }
+    nek_test_rungs(&t, settings, 12); /* all checks were done */
     nek_test_destroy(&t);
 }
 

@@ -66,24 +66,8 @@ static void check_problems(void)
         "elements=2x3x2 degree=6 precond=schwarz deform=0.2",
         "elements=2x1x1 degree=17 precond=schwarz tolerance=1e-4",
         "elements=2x1x1 degree=23 precond=schwarz tolerance=1e-2",
-    };
-    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
-        nek_test_t t;
-        nek_test_new(&t, &nek_app, problems[i]);
-        for (int r = 0; r < NEK_RUNGS; r++) {
-            rt_outcome_t out;
-            if (!app_test_can_run(&t.run, &nek_ladder[r]))
-                continue;
-            CHECK_TEXT(nek_ladder[r].ladder, "solve");
-            rt_run_rung(&t.run, t.problem, &nek_ladder[r], NULL, &out, NULL);
-            CHECK(out.verdict.valid);
-            if (out.verdict.valid)
-                continue;
-            printf("%s, %s:\n", nek_ladder[r].name, problems[i]);
-            rt_verdict_print(&out.verdict, stdout);
-        }
-        nek_test_destroy(&t);
-    }
+        NULL};
+    nek_test_problems(problems);
 }
 
 /* The reference in FP64 is symmetric and linear to rounding, far below what FP32 allows. */
@@ -211,34 +195,6 @@ static void check_stretch(void)
         }
 }
 
-/* The predicted memory of a whole run, as in test_solve.c. */
-static void check_memory(const char *settings)
-{
-    rt_run_t run;
-    rt_run_init(&run, &nek_app, settings);
-    run.opt.seconds = 0;
-    run.opt.quiet = true;
-    for (int r = 0; r < NEK_RUNGS; r++) {
-        rt_outcome_t out;
-        if (!app_test_can_run(&run, &nek_ladder[r]))
-            continue;
-        rt_mem_reset_high_water();
-        void *problem = rt_problem_new(&run);
-        rt_run_rung(&run, problem, &nek_ladder[r], NULL, &out, NULL);
-        nek_problem_destroy(problem);
-        for (int s = 0; s < RT_SPACES; s++) {
-            const double ratio = out.high_water[s] / out.predicted[s];
-            const bool large = out.predicted[s] > 1 << 19;
-            CHECK(!large || (ratio >= 0.95 && ratio <= 1.05));
-            if (large && !(ratio >= 0.95 && ratio <= 1.05))
-                printf("%s, %s, %s: %.0f bytes used, %.0f predicted\n", nek_ladder[r].name,
-                       settings, rt_space_name((rt_space_t)s), out.high_water[s], out.predicted[s]);
-            CHECK(rt_mem_used((rt_space_t)s) == 0);
-        }
-    }
-    rt_run_destroy(&run);
-}
-
 int main(int argc, char **argv)
 {
     app_test_start_on(1, "test_precond", &argc, &argv);
@@ -252,7 +208,7 @@ int main(int argc, char **argv)
     check_symmetry("elements=3x2x3 degree=4 precond=schwarz stretch=3");
     check_problems();
     check_iterations();
-    check_memory("elements=3x3x3 degree=9 precond=schwarz lambda=0 tolerance=0.1");
-    check_memory("elements=3x4x3 degree=14 precond=schwarz tolerance=0.1");
+    nek_test_memory("elements=3x3x3 degree=9 precond=schwarz lambda=0 tolerance=0.1", NULL, 0);
+    nek_test_memory("elements=3x4x3 degree=14 precond=schwarz tolerance=0.1", NULL, 0);
     return app_test_stop(check_done());
 }
