@@ -94,8 +94,8 @@ void nek_element_position(const nek_config_t *config, int64_t e, int64_t at[3]);
  * the least Jacobian determinant: not positive means that the map folds. */
 double nek_geometry(const nek_config_t *config, int64_t e, double *G, double *mass, double *xyz);
 /* Computes the same from the coordinates of the points. */
-double nek_factors(int n, const double *w, const double *D, const double *xyz, double *G,
-                   double *mass);
+double nek_geometry_at(int n, const double *w, const double *D, const double *xyz, double *G,
+                       double *mass);
 /* Returns the global index of point (i, j, k) of local element e: the same for all copies of a
  * point. */
 int64_t nek_global_index(const nek_config_t *config, int64_t e, int i, int j, int k);

@@ -146,8 +146,8 @@ static double derivative(int n, const double *D, const double *f, int q, int d)
     return sum;
 }
 
-double nek_factors(int n, const double *w, const double *D, const double *xyz, double *G,
-                   double *mass)
+double nek_geometry_at(int n, const double *w, const double *D, const double *xyz, double *G,
+                       double *mass)
 {
     const int n3 = n * n * n;
     double least = INFINITY;
@@ -183,7 +183,7 @@ double nek_geometry(const nek_config_t *config, int64_t e, double *G, double *ma
     nek_gll(config->n, z, w, D);
     nek_element_position(config, e, at);
     nek_coordinates(config, at, z, xyz);
-    return nek_factors(config->n, w, D, xyz, G, mass);
+    return nek_geometry_at(config->n, w, D, xyz, G, mass);
 }
 
 /*

@@ -46,7 +46,7 @@ static void add_element(amg_t *s, int n, const double *xyz, const HYPRE_BigInt *
             for (int d = 0; d < 3; d++)
                 x[8 * d + q] = xyz[d * n * n * n + point[q]];
         }
-        nek_factors(2, w, D, x, G, NULL);
+        nek_geometry_at(2, w, D, x, G, NULL);
         nek_corner_matrix(D, G, A);
         for (int k = 0; k < 64; k++)
             if (A[k] != 0 && c[point[k / 8]] != 0 && c[point[k % 8]] != 0) {
