@@ -88,8 +88,6 @@ common_librooftop_a_SOURCES += \
 	common/machine/cublas.h \
 	common/machine/cuda.cuh \
 	common/machine/draw.cu \
-	common/machine/kernels.c \
-	common/machine/kernels.h \
 	common/machine/probe.cu \
 	common/machine/toolkit.c \
 	common/machine/toolkit.h \
@@ -115,7 +113,7 @@ endif
 
 # Installed is what an app may include, in the folders that the includes name. These are for the runtime itself.
 rt_private_headers = base/free_memory.h base/mem_backend.h base/opt_slot.h driver/job.h halo/kernels.h halo/state.h \
-	machine/kernels.h machine/memory.h measure/ceiling_loops.h measure/messages.h mesh/builder.h mesh/gmsh.h tune/force.h \
+	machine/memory.h measure/ceiling_loops.h measure/messages.h mesh/builder.h mesh/gmsh.h tune/force.h \
 	tune/search.h tune/trials.h tune/tune_file.h tune/tuning.h
 # main() of every program, which each app's local.mk compiles with RT_APP, its table.
 EXTRA_DIST += common/driver/program.c

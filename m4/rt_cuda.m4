@@ -4,8 +4,7 @@
 # all other compilers together. --with-cuda or --with-cuda-arch asks for it anywhere.
 #
 # Sets rt_have_cuda, rt_have_nvtx, rt_cuda_archs, rt_nvcc_id, and for make: NVCC, NVCCFLAGS (the
-# user's), RT_NVCCFLAGS (ours), CUDA_CPPFLAGS, CUDA_LIBS, CUOBJDUMP, and CUDA_WRAP, which routes
-# kernel launches through machine/kernels.c where librooftop.a is linked. CUDA's runtime is linked
+# user's), RT_NVCCFLAGS (ours), CUDA_CPPFLAGS, CUDA_LIBS, and CUOBJDUMP. CUDA's runtime is linked
 # statically and libcuda not at all, so the program starts on a machine without a driver.
 AC_DEFUN([RT_CUDA], [
   AC_ARG_WITH([cuda], [AS_HELP_STRING([--with-cuda@<:@=DIR@:>@], [use CUDA (DIR/bin/nvcc)])],
@@ -16,7 +15,7 @@ AC_DEFUN([RT_CUDA], [
     [test "x$with_cuda" != xcheck || with_cuda=yes], [with_cuda_arch=check])
   AC_ARG_VAR([NVCC], [CUDA compiler])
   AC_ARG_VAR([NVCCFLAGS], [flags for NVCC])
-  CUDA_CPPFLAGS= CUDA_LIBS= CUDA_WRAP= RT_NVCCFLAGS= CUOBJDUMP=
+  CUDA_CPPFLAGS= CUDA_LIBS= RT_NVCCFLAGS= CUOBJDUMP=
   rt_have_cuda=0 rt_have_nvtx=0 rt_cuda_archs= rt_nvcc_id= rt_why_cuda="--without-cuda was given"
   AS_IF([test "x$with_cuda" != xno], [RT_CUDA_GPUS])
   AS_IF([test "x$with_cuda,$rt_gpus" = xcheck,no],
@@ -30,7 +29,6 @@ AC_DEFUN([RT_CUDA], [
   ])
   AC_SUBST([CUDA_CPPFLAGS])
   AC_SUBST([CUDA_LIBS])
-  AC_SUBST([CUDA_WRAP])
   AC_SUBST([RT_NVCCFLAGS])
   AC_SUBST([CUOBJDUMP])
   AM_CONDITIONAL([HAVE_CUDA], [test $rt_have_cuda = 1])
@@ -134,9 +132,6 @@ __global__ void pair(long long *p) { asm volatile(
   AC_MSG_RESULT([$rt_cuda_ok])
   AS_IF([test $rt_cuda_ok = yes && test "x$rt_cuda_archs" != x], [
     rt_have_cuda=1
-    for rt_f in cudaLaunchKernel __cudaLaunchKernel cudaLaunchKernelExC cudaLaunchCooperativeKernel; do
-      CUDA_WRAP="$CUDA_WRAP -Wl,--wrap=$rt_f"
-    done
     rt_nvcc_id="nvcc `$NVCC --version | sed -n 's/.*, V//p'`"
     AS_IF([test -f "$rt_top/include/nvtx3/nvToolsExt.h"], [rt_have_nvtx=1])
     CUOBJDUMP=`AS_DIRNAME(["$NVCC"])`/cuobjdump

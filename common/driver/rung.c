@@ -11,11 +11,10 @@
 #include "driver/job.h"
 #include "io/json.h"
 #include "machine/comm.h"
-#include "machine/kernels.h"
 #include "machine/timer.h"
 #include "measure/plausible.h"
 
-/* Solves with the timers on, to say where the time went, and in which kernels. */
+/* Solves with the timers on, to say where the time went. */
 static void profile_rung(const rt_run_t *run, void *solver, const rt_outcome_t *out, json_t *extra)
 {
     /* The first solve absorbs one-time costs, and the barrier lines the ranks up: otherwise the
@@ -34,8 +33,6 @@ static void profile_rung(const rt_run_t *run, void *solver, const rt_outcome_t *
                         line->flops / rt_comm_size());
     }
     rt_timer_print(stdout, run->bandwidth, extra ? rt_json_array(extra, "profile") : NULL);
-    if (rt_comm_rank() == 0)
-        rt_kernels_print(stdout);
 }
 
 /* Sets up the rung, and verifies it before anything is timed. */
@@ -49,7 +46,6 @@ static void *begin_rung(const rt_run_t *run, void *problem, const rt_rung_t *run
     app->work(run, rung, &out->work);
     app->memory(run, rung, out->predicted);
 
-    rt_kernels_clear();
     rt_progress("verifying %s", rung->name);
     void *solver = app->solver_new(problem, rung);
     /* Each rung and run has its own seed, so that no kernel can know the answer beforehand. */
@@ -160,14 +156,11 @@ void rt_run_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung, rt_m
     void *solver = begin_rung(run, problem, rung, out);
     const rt_plan_t plan = rt_plan_of(&run->opt);
     const bool timed = plan.seconds > 0 && out->verdict.valid;
-    rt_kernels_mark();
     rt_progress("timing %s", rung->name);
     if (timed)
         rt_time_rung(app, solver, &plan, meter, out);
     solve_problem(app, solver, timed ? RT_KEEP_LAST : RT_KEEP_NOTHING);
     const rt_traffic_t sent = rt_traffic_take();
-    if (extra)
-        rt_kernels_json(extra);
     rt_progress("verifying what %s left behind", rung->name);
     judge_left(app, solver, out);
     take_result(app, solver, out, extra);

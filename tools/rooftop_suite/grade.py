@@ -230,7 +230,7 @@ def lines_of(found: Found, first: Optional[figures.Result] = None) -> list[str]:
         rung = first.rungs[0]
         out.append(f'yours: {"; ".join(lesson_page.measured(rung))}' + (', on a disturbed machine' if rung.row.disturbed
                                                                         else ''))
-        out += lesson_page.timers(rung, first) + lesson_page.launched(rung)
+        out += lesson_page.timers(rung, first)
     if found.ratio is not None:
         out.append(f"speed: {found.ratio:.2f} of the repository's, 95 % interval {found.low:.2f} to {found.high:.2f}, "
                    f'{found.turns} turns: {WORDS[found.speed]}')

@@ -168,15 +168,6 @@ def kernel_name(name: str) -> str:
     return inner if len(inner) <= LONGEST else inner[:LONGEST - 1] + '…'
 
 
-def launched(rung: figures.Rung) -> list[str]:
-    """Returns a table of the kernels that ran, as the CUDA runtime reports them."""
-    rows = [f'{kernel.blocks:>7} {kernel.threads:>7} {kernel.registers:>9} {kernel.shared_bytes:>7} '
-            f'{kernel.blocks_per_multiprocessor:>8} {100 * kernel.occupancy:7.0f} %  {kernel_name(kernel.name)}' +
-            (f', {kernel.local_bytes} bytes per thread in local memory' if kernel.local_bytes else '')
-            for kernel in rung.row.kernels]
-    return [' blocks threads registers  shared   per SM occupancy', *rows] if rows else []
-
-
 def machine(lesson: Lesson, one: Page) -> list[tuple[str, str]]:
     """Returns paragraphs and blocks on what was measured: (text, block) pairs; either may be empty."""
     rung = one.rung
@@ -192,7 +183,6 @@ def machine(lesson: Lesson, one: Page) -> list[tuple[str, str]]:
             (f'{rung.verdict}, {len(rung.row.checks)} checks held{disturbed}. What limits it here: '
              f'{limiter(rung, lesson.result.program.threads)}.', '')]
     tables = (('Where the time goes:', timers(rung, lesson.result)),
-              ('Its kernels (bytes shared, blocks per SM):', launched(rung)),
               ('Counters:', one.counters))
     said += [(name, '\n'.join(lines)) for name, lines in tables if lines]
     return [pair for pair in said if any(pair)]

@@ -55,18 +55,6 @@ class Messages(Record):
 
 
 @dataclass(repr=False, eq=False)
-class Kernel(Record):
-    name: str
-    blocks: int
-    threads: int
-    registers: int
-    local_bytes: int
-    shared_bytes: int
-    blocks_per_multiprocessor: int
-    occupancy: float
-
-
-@dataclass(repr=False, eq=False)
 class Ceilings(Record):
     """What one rank's part of the machine can do: the highest of all samples of the job. spread: of their bandwidth;
     fma_spread: of the arithmetic."""
@@ -157,7 +145,6 @@ class Rung(Record):
     energy_joules: Optional[float] = None
     energy_seconds: Optional[float] = None
     energy_source: str = ''
-    kernels: list[Kernel] = field(default_factory=list)
     profile: list[Timer] = field(default_factory=list)
     iterations: list[int] = field(default_factory=list)
     choice: dict[str, str] = field(default_factory=dict)

@@ -42,7 +42,7 @@ def lesson(app='nekbone'):
 
 
 def whole_lesson(app):
-    """Returns the lesson of a machine that runs every rung: times of the recorded ladders, some kernels on a GPU."""
+    """Returns the lesson of a machine that runs every rung: times of the recorded ladders."""
     value, ran = sample('ladder-nekbone'), {}
     for key, one in recorded.ladders().items():
         if key.partition('@')[0] == app:
@@ -50,17 +50,14 @@ def whole_lesson(app):
             for where, rates in one.ceilings.items():
                 names = [f'{name}_{"flop" if "fma" in name else "bytes"}_per_s' for name in recorded.CEILINGS]
                 value[f'ceilings_{where}'].update(zip(names, rates))
-    other, kernel = value['rungs'].pop(), {'name': 'void a_kernel<10, true>(a_view_t, double const*)', 'blocks': 4096,
-                                           'threads': 256, 'registers': 96, 'local_bytes': 0, 'shared_bytes': 33600,
-                                           'blocks_per_multiprocessor': 5, 'occupancy': 0.31}
+    other = value['rungs'].pop()
     value['rungs'] = []
     for rung in lessons.ladder(app, SOURCE):
         known, on = ran.get(rung.name), 'cpu' if rung.kind == 'cpu' else 'gpu'
         seconds, timers = (known.seconds, known.timers) if known else (1e-3, {})
         rows = [('', seconds), *((f'/{name}', each) for name, each in timers.items())]
         value['rungs'].append({
-            **other, **rung._asdict(), 'processor': on, 'kernels': 3 * [kernel] if on == 'gpu' else [],
-            'seconds_per_unit': seconds,
+            **other, **rung._asdict(), 'processor': on, 'seconds_per_unit': seconds,
             'fom_flop_per_s': known.fom if known and known.fom else 1e12, 'profile': [
                 {'timer': rung.name + name, 'calls': 1, 'seconds': each, 'slowest_seconds': each, 'bytes': 1e8}
                 for name, each in rows if timers]})
