@@ -114,26 +114,24 @@ END
 refuses 2 "letters and digits" run --bindir bin --nonce "$(printf 'a\033[31m')"
 ROOFTOP_INPUTS=/nowhere refuses 2 "--official and ROOFTOP_INPUTS=/nowhere exclude" run --bindir bin --official --size small
 
-# --- a limit: all processes are ended, also those in groups of their own that ignore SIGTERM ---
+# --- a limit: all processes are ended, also those that ignore SIGTERM ---
 STANDIN=deaf ends 3 $rooftop $one --into limit --limit 0.3
 says "still running after its time limit of 0.3 s"
 
-# --- SIGTERM, and kill -9 of the suite itself: nothing is left running, and the run can be resumed ---
-for signal in TERM KILL; do
-    STANDIN=deaf $rooftop $one --into left-$signal >out 2>err-$signal &
-    driver=$!
-    for _ in $(seq 100); do
-        grep -qs working left-$signal/nekbone.out && break
-        sleep 0.05
-    done
-    kill -$signal $driver
-    wait $driver 2>wait.err
-    got=$?
-    [ $signal = KILL ] || [ $got = 143 ] || fail "SIGTERM: ended with $got: $(cat err-TERM)"
-    no_parts left-$signal
+# --- SIGTERM: nothing is left running, and the run can be resumed; no second run uses the folder meanwhile ---
+STANDIN=deaf $rooftop $one --into left >left.out 2>left.err &
+driver=$!
+for _ in $(seq 100); do
+    grep -qs working left/nekbone.out && break
+    sleep 0.05
 done
-grep -q "continue with rooftop run --into left-TERM" err-TERM || fail "SIGTERM: $(cat err-TERM)"
-ends 0 $rooftop $one --into left-KILL
+refuses 2 "another run is using this folder" $one --into left
+kill -TERM $driver
+wait $driver
+got=$?
+[ $got = 143 ] && grep -q "continue with rooftop run --into left" left.err || fail "SIGTERM: ended with $got: $(cat left.err)"
+no_parts left
+ends 0 $rooftop $one --into left
 alive=$(for process in $(grep -l -a '^sleep.300' /proc/[0-9]*/cmdline 2>/dev/null); do
     [ "$(readlink "${process%/*}/cwd")" = "$work" ] && echo "$process"; done)
 [ -z "$alive" ] || fail "still running: $alive"

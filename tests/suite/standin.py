@@ -31,9 +31,7 @@ elif 'STANDIN_LOG' in os.environ:
 if how in ('hang', 'deaf'):
     if how == 'deaf':
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    if os.fork() == 0:  # a rank: in a group of its own, deaf as its parent
-        os.setpgrp()
-    else:
+    if os.fork():  # the child: a rank, deaf as its parent
         print('working', flush=True)
     os.execvp('sleep', ['sleep', '300'])
 if how == 'killed':

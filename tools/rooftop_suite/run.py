@@ -67,20 +67,15 @@ def now() -> str:
 
 
 def lock(path: str) -> int:
-    """Returns an open file that keeps other runs off this folder. Waits for a run that was killed and is still
-    ending."""
+    """Returns an open file that keeps other runs off this folder."""
     file = os.open(os.path.join(path, '.lock'), os.O_WRONLY | os.O_CREAT, 0o644)
-    for second in range(60):
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return file
-        except BlockingIOError:
-            if second == 0:
-                print(f'{path}: waiting for the run that is using this folder', file=sys.stderr, flush=True)
-            time.sleep(1)
-        except OSError:  # a file system without locks
-            return file
-    raise Fault(USAGE, f'{path}: another run is using this folder')
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise Fault(USAGE, f'{path}: another run is using this folder') from None
+    except OSError:  # a file system without locks
+        pass
+    return file
 
 
 def programs_now(what: Plan) -> dict[str, ProgramFile]:
