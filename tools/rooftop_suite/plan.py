@@ -8,7 +8,6 @@ import argparse
 import os
 import re
 import shlex
-import time
 from collections.abc import Container
 from typing import Any, NamedTuple, Optional
 
@@ -34,11 +33,10 @@ FREE_OF = {'nekbone': {'ranks'}, 'alya-rhs': {'reorder', 'partition'},
            'fun3d-mcpi': {'offdiagonal', 'dq', 'accumulate'},
            'gfnn-wave': {'precond', 'coef', 'kernels', 'degree', 'precision', 'vectors', 'ranks'}}
 
-# What a ladder or a picture takes beside what is timed, as a multiple of the set-up of one rung: measured on two cores
-# at size tiny, and on an H200 at size small.
-LADDER = {'nekbone': 4.0, 'alya-rhs': 8.0, 'fun3d-mcpi': 2.0, 'gfnn-wave': 10.0}
-LADDER_GPU = {'nekbone': 4.0, 'alya-rhs': 2.0, 'fun3d-mcpi': 1.0, 'gfnn-wave': 1.0}
-PICTURE = {'gfnn-wave': 7.0}
+# What set-up and verification take: bytes per second of the problem; a ladder and a picture as multiples of one rung.
+SET_UP, SET_UP_GPU = 2.0**25, 2.0**28
+BYTES = {'tiny': 2.0**26, 'small': 2.0**30, 'medium': 2.0**33, 'large': 2.0**35, 'full': 2.0**36}
+LADDER, PICTURE = 4.0, 2.0
 WARM_UP, CEILINGS = 0.2, 1.15  # shares of what is timed: the programs' warm-up; all of it with the ceilings
 
 
@@ -100,13 +98,6 @@ def choices_of(declared: list[str]) -> dict[str, list[str]]:
     return found
 
 
-class Costs(NamedTuple):
-    """Seconds of a program: to start and end, and to set up and verify one rung at size tiny; and what tiny needs."""
-    start: float
-    tiny: float
-    bytes: float
-
-
 class Plan:
     """The options in force, and the steps they make."""
 
@@ -130,7 +121,6 @@ class Plan:
         self.launcher = programs.launcher_words(options.get('launcher'), self.ranks)
         self.peak = choices_of(options.get('peak', []))
         self.previews: dict[str, programs.Preview] = {}  # by step; see ask
-        self.costs: dict[str, Costs] = {}  # by app; see time
         self.check()
 
     def has_gpu(self) -> bool:
@@ -267,43 +257,24 @@ class Plan:
 
     # ---- How long they take ----
 
-    def time(self, app: str) -> None:
-        """Times a program on the smallest problem. If it fails there, its steps will say why."""
-        program, begin = self.programs[app], time.monotonic()
-        words = ['--size', 'tiny', '--seconds', '0', *self.common()]
-        needs = programs.preview([program, *words], self.launcher, self.ranks)
-        start = time.monotonic() - begin
-        # Threads that spin on a busy machine take minutes.
-        command = ['env', 'OMP_WAIT_POLICY=passive', program, *words, '--quiet']
-        ended = programs.run(programs.launched(command, self.launcher, self.ranks), limit=300)
-        self.costs[app] = Costs(start, max(0.01, ended.seconds - start), programs.bytes_of(needs.memory))
-
-    def scale(self, step: Step) -> float:
-        """Returns how many times as much memory a step takes as its app at size tiny."""
-        size = {'tiny': 1, 'small': 16, 'medium': 128, 'large': 1024, 'full': 2048}
-        need = programs.bytes_of(self.previews[step.name].memory) if step.name in self.previews else 0
-        least = self.costs[step.app].bytes
+    def set_up(self, step: Step) -> float:
+        """Returns about how many seconds it takes to set up and verify one rung of a step's problem."""
         named = self.ladder_size if step.name.startswith('ladder') else self.size
-        return need / least if need and least else size[named]
+        need = programs.bytes_of(self.previews[step.name].memory) if step.name in self.previews else 0
+        return (need or BYTES[named]) / (SET_UP_GPU if self.gpu else SET_UP)
 
     def guess(self, step: Step) -> float:
-        """Returns about how many seconds a step takes: what is timed, and set-up and verification, which grow with the
-        problem."""
-        if step.app not in self.costs:
-            self.time(step.app)
-        cost = self.costs[step.app]
+        """Returns about how many seconds a step takes: what is timed, and set-up and verification."""
+        once = self.set_up(step)
         if step.name.startswith('picture'):
-            return cost.start + PICTURE[step.app] * cost.tiny
+            return PICTURE * once
         if step.name.startswith('ladder'):
             rungs = sum(not rung.absent and (not self.gpu or rung.kind != 'cpu')
                         for rung in programs.rungs(self.programs[step.app]))
-            work = LADDER_GPU if self.gpu else LADDER
-            timed = (1 + WARM_UP) * self.ladder_seconds * rungs
-            return cost.start + work[step.app] * cost.tiny * self.scale(step) + CEILINGS * timed
+            return LADDER * once + CEILINGS * (1 + WARM_UP) * self.ladder_seconds * rungs
         soaked = step.name.startswith('soak')
         timed = 60 * self.soak if soaked else self.seconds
-        warm_up = OFFICIAL.warm_up if self.official and not soaked else WARM_UP * timed
-        return cost.start + cost.tiny * self.scale(step) + CEILINGS * (timed + warm_up)
+        return once + CEILINGS * (timed + (OFFICIAL.warm_up if self.official and not soaked else WARM_UP * timed))
 
     def limit(self, step: Step) -> float:
         """Returns the seconds after which a step is taken to hang."""
