@@ -2,14 +2,13 @@
 
 First the picture of the whole climb and the roofline; then a section per rung that ran here: idea, drawing, question
 with this machine's ceilings, and folded away the answer and what this machine did. files() says which pages there
-are, fitting() keeps them small. Of the rungs that cannot run here it says why, together at the end. Nothing is shown
-that cannot be: no share above 102 %, no rate without a ceiling.
+are. Of the rungs that cannot run here it says why, together at the end. Nothing is shown that cannot be: no share above
+102 %, no rate without a ceiling.
 """
-import functools
 import itertools
 import re
 from dataclasses import dataclass, field, replace
-from typing import Callable, Optional
+from typing import Optional
 
 from . import drawings, figures, lessons, page, plots, recorded, sections
 from .page import Html, details, fill, inline, join, pre
@@ -17,8 +16,7 @@ from .programs import EXTENTS
 from .prose import plain, prose
 
 NEAR = 0.6  # of a ceiling: less, and something else sets the time
-MOST_BYTES = 100_000  # of a page: what a reader on a telephone waits for
-MOST_CODE = (80, 60, 50, 40, 30, 25, 20, 15, 10, 7, 5, 0)  # lines per rung: as many as let the page be below MOST_BYTES
+MOST_CODE = 25  # lines per rung
 LONGEST = 40  # letters of a kernel's name
 COLUMNS = ('us per unit', 'step', 'of bandwidth', 'of FMA')
 RATE = re.compile(r'\d\s(?:GB/s|TB/s|GFlop/s|TFlop/s)')
@@ -40,12 +38,13 @@ class Page:
     functions: str = ''
     counters: list[str] = field(default_factory=list)
 
-    def code(self, most: int) -> tuple[str, list[str]]:
-        """Returns what it is, and so many lines of the diff, or else of the functions."""
+    def code(self) -> tuple[str, list[str]]:
+        """Returns what it is, and the first lines of the diff, or else of the functions."""
         lines = self.changed or self.functions.splitlines()
-        more = [f'@@ {len(lines) - most} lines more are in {self.path} @@'] if len(lines) > most else []
+        left = len(lines) - MOST_CODE
+        more = [f'@@ {left} lines more are in {self.path} @@'] if left > 0 else []
         return (f'What changed since {self.before}' if self.changed else 'The functions to look at'), \
-            lines[:most] + more if most else []
+            lines[:MOST_CODE] + more
 
 
 @dataclass(repr=False, eq=False)
@@ -232,19 +231,13 @@ def answer(one: Page) -> list[str]:
     return [one.lesson.answer, f'*What did not help.* {one.lesson.unhelpful}'] if one.lesson else []
 
 
-def fitting(made: Callable[[int], str]) -> str:
-    """Returns a page with as much code per rung as keeps it below MOST_BYTES."""
-    pages = (made(most) for most in MOST_CODE)
-    return next((text for text in pages if len(text.encode('utf-8', 'replace')) < MOST_BYTES), '') or made(0)
-
-
 # ---- Markdown ----
 
 def fenced(text: str, language: str = '') -> str:
     return f'```{language}\n{text}\n```'
 
 
-def markdown_page(lesson: Lesson, number: int, one: Page, most: int) -> list[str]:
+def markdown_page(lesson: Lesson, number: int, one: Page) -> list[str]:
     out, text = [f'## {number}. {one.name} ({plots.KINDS[one.kind]})'], one.lesson
     if text:
         out += [f'**Idea.** {plain(text.idea)}', f'**Data.** {drawings.words(text.drawing)}.' if text.drawing else '',
@@ -254,23 +247,19 @@ def markdown_page(lesson: Lesson, number: int, one: Page, most: int) -> list[str
     for said, block in machine(lesson, one):
         out += [said] + ([fenced(block)] if block else [])
     out += ['</details>', f'**Look at.** {plain(text.look)}' if text else '']
-    title, lines = one.code(most)
+    title, lines = one.code()
     out += [f'{title}:', fenced('\n'.join(lines), 'diff' if one.changed else 'c')] if lines else []
     out.append(f'Source: `{one.path}`' if one.path else '')
     return [part for part in out if part]
 
 
 def markdown(lesson: Lesson) -> str:
-    return fitting(functools.partial(whole_markdown, lesson))
-
-
-def whole_markdown(lesson: Lesson, most: int) -> str:
     head = [f'# {lesson.text.title}', plain(lesson.text.introduction), machine_line(lesson.result),
             f'`{lesson.command}`']
     rows = ['| rung | ' + ' | '.join(COLUMNS) + ' | |', '|---|' + '---:|' * len(COLUMNS) + '---|']
     rows += ['| ' + ' | '.join([one.name, *cells(one), one.rung.verdict if one.rung else '']) + ' |'
              for one in lesson.here]
-    body = [part for number, one in lesson.shown for part in markdown_page(lesson, number, one, most)]
+    body = [part for number, one in lesson.shown for part in markdown_page(lesson, number, one)]
     left = ['## What did not run here', *reasons(lesson), f'Their lessons are in docs/lessons/{lesson.app}.md.'] \
         if lesson.elsewhere else []
     return '\n\n'.join(head + ['## The whole climb', '\n'.join(rows), lesson.note] + body + left) + '\n'
@@ -299,7 +288,7 @@ def drawing_of(one: Page) -> Html:
                 places=places)
 
 
-def html_page(lesson: Lesson, number: int, one: Page, most: int) -> Html:
+def html_page(lesson: Lesson, number: int, one: Page) -> Html:
     text = one.lesson
     out = [labelled('Idea', text.idea), drawing_of(one), labelled('Predict', question(lesson, one, text.predict))] \
         if text else []
@@ -308,7 +297,7 @@ def html_page(lesson: Lesson, number: int, one: Page, most: int) -> Html:
         body += [inline('p', said)] + ([pre(block)] if block else [])
     out.append(details('The answer, and what this machine did', join(body, '\n')))
     out += [labelled('Look at', text.look)] if text else []
-    title, lines = one.code(most)
+    title, lines = one.code()
     out += [details(title, code_of(lines, bool(one.changed)))] if lines else []
     out += [inline('p', join(['The source: ', inline('code', one.path)]))] if one.path else []
     return fill('page of a rung', number=number, name=one.name, body=join(out, '\n'),
@@ -317,22 +306,17 @@ def html_page(lesson: Lesson, number: int, one: Page, most: int) -> Html:
 
 def html(lesson: Lesson) -> str:
     """Returns the page."""
-    drawn, result = sections.Figures(small=True), lesson.result
+    drawn, result, shown = sections.Figures(small=True), lesson.result, lesson.shown
     climbs = [drawn.climb(lesson.app, ladder, rungs, str(i))
               for i, (ladder, rungs) in enumerate(result.ladders().items())]
     rooflines = [drawn.roofline(lesson.app, result, processor) for processor in result.processors
                  if lesson.processor in ('', processor)]
-    return fitting(functools.partial(whole_html, lesson, join([*climbs, *rooflines], '\n')))
-
-
-def whole_html(lesson: Lesson, figures_: Html, most: int) -> str:
-    shown = lesson.shown
     rows = [[one.name, *cells(one), page.verdict(one.rung.verdict)] for _, one in shown if one.rung]
     absent = fill('not here', app=lesson.app, reasons=join(inline('li', reason) for reason in reasons(lesson))) \
         if lesson.elsewhere else ''
     body = fill('lesson', title=lesson.text.title, introduction=prose(lesson.text.introduction),
                 machine=machine_line(lesson.result), command=lesson.command,
                 links=join(page.link(f'rung-{number}', one.name) for number, one in shown),
-                table=page.table(['rung', *COLUMNS, ''], rows, lesson.note), figures=figures_,
-                rungs=join((html_page(lesson, number, one, most) for number, one in shown), '\n'), absent=absent)
+                table=page.table(['rung', *COLUMNS, ''], rows, lesson.note), figures=join([*climbs, *rooflines], '\n'),
+                rungs=join((html_page(lesson, number, one) for number, one in shown), '\n'), absent=absent)
     return page.document(lesson.text.title, body)

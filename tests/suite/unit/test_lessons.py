@@ -21,7 +21,7 @@ class Pages(unittest.TestCase):
         self.lesson = helper.lesson()
 
     def test_pages_are_small(self):
-        """Below 100 KB on a machine that runs every rung, with code and without a word that is lost."""
+        """Below 120 KB on a machine that runs every rung, with code and without a word that is lost."""
         for app in results.APPS:
             whole = helper.whole_lesson(app)
             parts = lesson_page.files(whole)
@@ -29,7 +29,7 @@ class Pages(unittest.TestCase):
             self.assertEqual(sum(len(part.shown) for part in parts.values()), len(whole.pages))
             for part in parts.values():
                 for page, heads in ((lesson_page.html(part), 'id="rung-'), (lesson_page.markdown(part), '\n## ')):
-                    self.assertLess(len(page.encode()), 100000, app)
+                    self.assertLess(len(page.encode()), 120000, app)
                     self.assertNotRegex(page, r'ladders\.json#|{{[^}]*\|')  # links to figures have become their text
                     self.assertGreaterEqual(page.count(heads), len(part.shown))
                     code = re.findall('What changed since|The functions to look at', page)
@@ -38,20 +38,16 @@ class Pages(unittest.TestCase):
                         words = re.findall(r'\w{5,}', one.lesson.answer.partition('[')[0])
                         self.assertTrue(all(word in page for word in words), f'{app} {one.name}')
 
-    def test_code_that_fits(self):
-        """A page with much to say has fewer lines of code."""
-        made = lesson_page.fitting(lambda most: 'x' * (99_000 + 200 * most))
-        self.assertEqual(len(made), 99_000)
-        self.assertEqual(len(lesson_page.fitting(lambda most: 'x' * (1000 + most))), 1000 + lesson_page.MOST_CODE[0])
+    def test_long_code(self):
         one = next(one for one in self.lesson.pages if one.name == 'layered')
-        title, lines = one.code(10)
-        self.assertEqual((title, len(lines)), ('The functions to look at', 11))
+        title, lines = one.code()
+        self.assertEqual((title, len(lines)), ('The functions to look at', lesson_page.MOST_CODE + 1))
         self.assertRegex(lines[-1], r'\d+ lines more are in apps/nekbone/cuda/layered.cu')
 
     def test_diffs(self):
         """A diff where two rungs have much in common, else the functions."""
         by_name = {one.name: one for one in helper.lesson('gfnn-wave').pages}
-        title, lines = by_name['dense-atomic'].code(80)
+        title, lines = by_name['dense-atomic'].code()
         self.assertEqual(title, 'What changed since dense-coloured')
         self.assertTrue(any(line.startswith('+') and 'atomicAdd' in line for line in lines))
         self.assertFalse(by_name['recompute'].changed)
