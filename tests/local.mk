@@ -64,9 +64,7 @@ rt_gfnn_tests = \
 rt_mutants = \
 	tests/mutants/gfnn_mutants \
 	tests/mutants/mcpi_mutants \
-	tests/mutants/flow_mutants \
-	tests/mutants/nekbone_mutants \
-	tests/mutants/nekbone_solve_mutants
+	tests/mutants/flow_mutants
 rt_mutants_shared = tests/mutants/mutants.c tests/mutants/mutants.h
 # The longest, where there is a GPU, come first: they run beside all the others.
 rt_gpu_scripts = \
@@ -128,11 +126,8 @@ check_PROGRAMS += $(rt_common_tests) $(rt_nekbone_tests) $(rt_alya_tests) $(rt_m
 TESTS += $(rt_gpu_scripts) $(rt_scripts) $(rt_mutants) $(rt_common_tests) $(rt_nekbone_tests) \
 	$(rt_alya_tests) $(rt_mcpi_tests) $(rt_gfnn_tests)
 
-tests_mutants_nekbone_mutants_SOURCES = tests/mutants/nekbone_mutants.c $(rt_mutants_shared)
-tests_mutants_nekbone_solve_mutants_SOURCES = tests/mutants/nekbone_solve_mutants.c $(rt_mutants_shared)
 # What tests and mutants of an app are linked with, besides the runtime.
-rt_nekbone_users = $(rt_nekbone_tests) tests/mutants/nekbone_mutants \
-	tests/mutants/nekbone_solve_mutants tests/nekbone/lost tests/nekbone/nodes
+rt_nekbone_users = $(rt_nekbone_tests) tests/nekbone/lost tests/nekbone/nodes
 rt_alya_users = $(rt_alya_tests) tests/alya-rhs/nodes
 rt_mcpi_users = $(rt_mcpi_tests) tests/mutants/mcpi_mutants tests/mutants/flow_mutants tests/fun3d-mcpi/lost
 rt_gfnn_users = $(rt_gfnn_tests) tests/mutants/gfnn_mutants tests/gfnn-wave/nodes tests/gfnn-wave/lost

@@ -12,7 +12,7 @@ The tables are tests/mutants/APP.txt. A mutant there is its name, and what repla
 
 `@ FILE in OBJECT.c` changes a header for that one object. Blanks and line ends match any others; what is searched is
 in the file exactly once, or the table is wrong. More pairs of - and + may follow. `2 ranks` before the options starts
-MPI. `--seconds 0` is added to options without --seconds. Lines that begin with # are comments.
+MPI. `% NAME=TEXT` defines a macro for what replaces. `--seconds 0` is added to options without --seconds. Lines that begin with # are comments.
 
 The changed file is compiled with the flags of the build, from links to the sources, and linked before the libraries of
 the build. First the unchanged program must be VALID with the same options, with every check ten times below its bound;
@@ -46,17 +46,21 @@ class Mutant(NamedTuple):
     file: str
     object: str  # the object that is compiled, by the name of its source
     options: str
+    macros: List[str]
     changes: List[Tuple[str, str]]
 
 
 def mutants_of(table: Path) -> List[Mutant]:
     found: List[Mutant] = []
     file = made = options = last = ""
+    macros: List[str] = []
     for line in table.read_text().splitlines():
         mark, text = line[:2], line[2:]
         if mark == "@ ":
             file, options = (part.strip() for part in text.split(":", 1))
             file, _, made = file.partition(" in ")
+        elif mark == "% ":
+            macros.append("-D" + text)
         elif mark == "- ":
             changes = found[-1].changes
             if last == "- ":
@@ -67,7 +71,7 @@ def mutants_of(table: Path) -> List[Mutant]:
             searched, new = found[-1].changes[-1]
             found[-1].changes[-1] = (searched, new + text + "\n")
         elif line and mark[0] != "#":
-            found.append(Mutant(line, table.stem, file, made or file, options, []))
+            found.append(Mutant(line, table.stem, file, made or file, options, macros, []))
         last = mark
     return found
 
@@ -139,7 +143,7 @@ def build_mutant(mutant: Mutant, build: Path, folder: Path, commands: Dict[str, 
     place.unlink()
     place.write_text(text)
     try:
-        done = run([*commands[mutant.object], *(["-O1", "-g0"] if mutant.object.endswith(".c") else []), "-w", "-c", "-o", "changed.o", mutant.object], folder)
+        done = run([*commands[mutant.object], *(["-Og", "-g0"] if mutant.object.endswith(".c") else []), "-w", *mutant.macros, "-c", "-o", "changed.o", mutant.object], folder)
     finally:
         place.unlink()
         place.symlink_to((SOURCE / mutant.file).resolve())
@@ -227,6 +231,8 @@ def main() -> int:
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("word", nargs="*")
     options = parser.parse_args()
+    for setting, value in (("OMP_NUM_THREADS", "2"), ("OMP_WAIT_POLICY", "passive")):
+        os.environ.setdefault(setting, value)  # as in make check: threads that spin would slow each other
     tables = sorted((SOURCE / "tests/mutants").glob("*.txt"))
     mutants = [m for table in tables for m in mutants_of(table)
                if any(word in f"{m.app} {m.name} {m.file} {m.options}" for word in options.word or [""])]

@@ -19,7 +19,7 @@ if sanitizing; then # with an instantiated n, and with the kernel for any n
 fi
 
 # Wrong programs around GPU rungs are detected; they run beside what follows.
-"$top/tests/mutants/nekbone_mutants" --device 0 >mutants.out 2>&1 &
+"${PYTHON:-python3}" "${abs_top_srcdir:-.}/tests/mutants/mutants.py" --jobs 4 "on the GPU" "cuda/" >mutants.out 2>&1 &
 mutants=$!
 
 valid long "$nekbone" --ladder --elements 4x3x2 --degree 5 --lambda 0 --iterations 500 --seconds 0
@@ -85,10 +85,8 @@ done
 valid cpu "$nekbone" --device cpu --elements 2x2x2 --degree 3 --seconds 0
 grep -q '^rank 0: .*no GPU (--device cpu was given)' cpu.out || fail "--device cpu: a GPU is in use"
 
-wait $mutants
+wait $mutants || fail "mutants on the GPU: $(tail -n 20 mutants.out)"
 tail -n 1 mutants.out
-[ "$(awk '/ mutants, .* rated INVALID$/ { print $2 - $4 }' mutants.out)" = 0 ] ||
-    fail "mutants on the GPU: $(tail -n 1 mutants.out)"
 
 refused 3 "--device 77: " "$nekbone" --device 77
 refused 2 "has at most 1024, so n <= 10" "$nekbone" --rung shared --degree 10 --elements 2x2x2

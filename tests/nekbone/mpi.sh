@@ -36,9 +36,6 @@ ranks 2 2x1x1 solve-reference
 ranks 4 1x2x2 solve-cpu 6e-8
 ranks 2 1x1x2 solve-cpu 6e-8
 
-mutants_on_two_ranks nekbone_mutants
-mutants_on_two_ranks nekbone_solve_mutants
-
 refused 2 "these rank counts fit: 1, 3" $mpirun -n 2 "$nekbone" --device cpu --elements 3x3x3 --degree 2
 refused 2 "--ranks 3x1x1 is not a box of the 2 ranks" $mpirun -n 2 "$nekbone" --device cpu --ranks 3x1x1
 refused 2 "cannot write 'nowhere/a.json'" $mpirun -n 2 "$nekbone" --device cpu --json nowhere/a.json
