@@ -24,9 +24,6 @@ static const rt_opt_t options[] = {
     RT_TEXT(
         CONFIG, model, "model", "NAME", "head",
         "model: head (nested ellipsoids of eight tissues, generated), uniform, or a voxel file"),
-    RT_INT(
-        CONFIG, model_seed, "model-seed", "N", "0", 0, 9e15,
-        "for the head: 0 makes the nominal one, and any other seed a head of its own proportions"),
     RT_EXTENTS(
         CONFIG, heads, "heads", "NXxNYxNZ", "1x1x1", 1, 65536,
         "for the head: how many heads fill the box; for weak scaling use 2x1x1, 2x2x1 and so on, "
@@ -152,8 +149,6 @@ static void check_ignored(const rt_run_t *run)
     const gfnn_config_t *config = run->config;
     const bool uniform = strcmp(config->model, "uniform") == 0;
     rt_run_refuse_ignored(run, !uniform, "vs", "the speed of --model uniform alone");
-    rt_run_refuse_ignored(run, uniform || from_file(config), "model-seed",
-                          "a seed for --model head alone");
     rt_run_refuse_ignored(run, config->precond != GFNN_GFM, "kernels", "for --precond gfm alone");
     rt_run_refuse_ignored(run, config->precond != GFNN_CHEB, "degree", "for --precond cheb alone");
     rt_run_refuse_ignored(run, !gfnn_has_network(config), "coef precision reach",
@@ -316,8 +311,6 @@ static void describe(const rt_run_t *run, FILE *out)
                 (long long)config->heads[1], (long long)config->heads[2]);
     if (strcmp(config->model, "uniform") == 0)
         fprintf(out, "uniform, Vs %g m/s", config->vs);
-    else if (config->model_seed && !from_file(config))
-        fprintf(out, "%s number %lld", config->model, (long long)config->model_seed);
     else
         fprintf(out, "%s", config->model);
     fprintf(out, ": %lldx%lldx%lld elements of %g m, %.0f nodes, %s faces\n", (long long)E[0],

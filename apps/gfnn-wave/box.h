@@ -61,12 +61,11 @@ typedef enum { GFNN_POINT, GFNN_PLANE, GFNN_SOURCES } gfnn_source_t;
 static const double GFNN_VP = 200, GFNN_RHO = 1000, GFNN_F1 = 500, GFNN_F2 = 5000, GFNN_DS = 1e-3;
 
 typedef struct {
-    const char *model;  /* "head", "uniform", or a voxel file */
-    int64_t model_seed; /* head: 0 the nominal one, else a head of its own proportions */
-    int64_t heads[3];   /* head: how many of it fill the box, x y z */
-    double vs;          /* uniform */
-    double dt;          /* s */
-    double damping;     /* ratio h at F1 and F2 */
+    const char *model; /* "head", "uniform", or a voxel file */
+    int64_t heads[3];  /* head: how many of it fill the box, x y z */
+    double vs;         /* uniform */
+    double dt;         /* s */
+    double damping;    /* ratio h at F1 and F2 */
     int faces, precond, coef, precision, vectors, source;
     int64_t kernels;     /* M of gfm */
     int64_t reach;       /* nd of gf8 and gfm: nodes to each side, ND to MAX_ND */

@@ -475,8 +475,8 @@ static const known_t known[] = {
  * others. */
 static int named_case(const gfnn_config_t *config)
 {
-    const bool head = strcmp(config->model, "head") == 0 && config->model_seed == 0 &&
-                      config->faces == GFNN_PERIODIC && config->tolerance == 1e-8;
+    const bool head = strcmp(config->model, "head") == 0 && config->faces == GFNN_PERIODIC &&
+                      config->tolerance == 1e-8;
     const bool medium = config->damping <= 0.001;
     if (!head || !medium || config->coef == GFNN_COEF_CONST || config->reach != GFNN_ND)
         return -1;

@@ -19,7 +19,6 @@ for precision in fp32 fp16; do
 done
 valid dt "$gfnn" $cpu $small --dt 15e-6 --rung solve-simd
 valid plane "$gfnn" $cpu --elements 20x4x4 --model uniform --vs 50 --source plane --precond bj --rung solve-simd
-valid seed "$gfnn" $cpu $small --model-seed 3 --rung solve-simd
 valid heads "$gfnn" $cpu --elements 24x20x8 --heads 2x2x1 --steps 1 --rung solve-simd
 grep -q 'waves, 2x2x1 times head: 24x20x8 elements' heads.out || fail "--heads 2x2x1: $(head -n 5 heads.out)"
 valid voxels "$gfnn" $cpu --model "$samples/ball.voxels" --precond bj --rung solve-simd
@@ -173,7 +172,6 @@ refused 2 "bad.voxels" "$gfnn" $cpu --model bad.voxels
 refused 2 "--elements 4x4x4: " "$gfnn" $cpu --model "$samples/ball.voxels" --elements 4x4x4
 # What would be ignored.
 refused 2 "--vs: the speed of --model uniform alone" "$gfnn" $cpu --vs 70
-refused 2 "--model-seed: a seed for --model head alone" "$gfnn" $cpu --model uniform --model-seed 3
 refused 2 "--kernels: for --precond gfm alone" "$gfnn" $cpu --precond gf8 --kernels 4
 refused 2 "--degree: for --precond cheb alone" "$gfnn" $cpu --precond bj --degree 9
 refused 2 "--coef: for --precond gf8 and gfm alone" "$gfnn" $cpu --precond bj --coef const

@@ -2,7 +2,7 @@
  * test_iterations.c - how many iterations each preconditioner needs: a regression test, as
  * slightly wrong weights, kernels and coefficients still converge, only later.
  *
- * A head that no network has seen, periodic, a random right-hand side, to 1e-8. The long form
+ * The head, which no network has seen, periodic, a random right-hand side, to 1e-8. The long form
  * (RT_CHECK_LONG=1) has 48^3 elements and both named time steps, within 2 of the expected table;
  * the short form has a smaller box, with the counts of the day when this was written.
  *

@@ -153,8 +153,7 @@ static const char *const settings[PROBLEMS] = {
     [BJ] = "vectors=fp64 elements=20x5x5 steps=2 precond=bj tolerance=1e-11",
     [FREE] = "vectors=fp64 elements=15x4x4 steps=2 precond=bj faces=free tolerance=1e-11",
     [MIRROR] = "vectors=fp64 elements=5x6x7 steps=2 precond=none faces=mirror tolerance=1e-11",
-    [DAMPED] =
-        "vectors=fp64 elements=6x5x6 steps=3 precond=bj damping=0.05 model-seed=3 tolerance=1e-11",
+    [DAMPED] = "vectors=fp64 elements=6x5x6 steps=3 precond=bj damping=0.05 tolerance=1e-11",
     [COARSE] = "vectors=fp64 elements=6x6x5 steps=3 precond=bj tolerance=1e-9",
     [CHEB] = "vectors=fp64 elements=7x6x5 steps=2 precond=cheb degree=3 tolerance=1e-11",
     [FEW] =

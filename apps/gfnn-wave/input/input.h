@@ -38,7 +38,7 @@ bool gfnn_voxel_parse(const char *name, const void *data, size_t bytes, bool hea
                       gfnn_voxels_t *voxels, char *why, size_t len);
 void gfnn_voxel_free(gfnn_voxels_t *voxels);
 /* Returns the tissue at point (x, y, z) in (-1, 1)^3 of a generated head: nested ellipsoids. */
-int gfnn_head_id(double x, double y, double z, uint64_t seed);
+int gfnn_head_id(double x, double y, double z);
 
 /* --- weights.c: trained files --- */
 

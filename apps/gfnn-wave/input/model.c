@@ -71,9 +71,6 @@ static void describe(const gfnn_config_t *config, whole_t *w)
     const size_t room = sizeof w->text - (size_t)n;
     if (m->ids == 1)
         snprintf(end, room, ", Vs %g m/s", most);
-    else if (strcmp(config->model, "head") == 0 && config->model_seed != 0)
-        snprintf(end, room, " of seed %lld, %d materials, Vs %g to %g m/s",
-                 (long long)config->model_seed, m->ids, least, most);
     else
         snprintf(end, room, ", %d materials, Vs %g to %g m/s", m->ids, least, most);
     w->model.text = w->text;
@@ -176,8 +173,7 @@ static double middle(int64_t e, int64_t E, int64_t heads)
 static int head_id(const gfnn_config_t *config, int64_t ex, int64_t ey, int64_t ez)
 {
     const int64_t *E = config->n_elements, *n = config->heads;
-    return gfnn_head_id(middle(ex, E[0], n[0]), middle(ey, E[1], n[1]), middle(ez, E[2], n[2]),
-                        (uint64_t)config->model_seed);
+    return gfnn_head_id(middle(ex, E[0], n[0]), middle(ey, E[1], n[1]), middle(ez, E[2], n[2]));
 }
 
 static void fill_made(const gfnn_config_t *config, const gfnn_box_t *box, const around_t *a,
