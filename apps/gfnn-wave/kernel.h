@@ -216,14 +216,14 @@ typedef struct {
     /* sums: f . f and the largest |f| of this rank. */
     void (*start)(const gfnn_view_t *view, gfnn_cg_t *cg, const gfnn_method_t *method,
                   const double *f);
-    /* out = z + a (z - old) + omega D^-1 (r - y), D: the 3x3 diagonal blocks. z, old or y NULL: 0.
-     * If a is 0, old is not read. out may be z or old. */
+    /* out = z + a (z - old) + omega D^-1 (r - y), D: the 3x3 diagonal blocks. old NULL: 0; z NULL:
+     * all three are 0. out may be old. */
     void (*smooth32)(const gfnn_view_t *view, const float *z, float a, const float *old,
                      float omega, const float *r, const float *y, float *out);
     /* x . y, summed in double. */
     double (*dot32)(const gfnn_view_t *view, const float *x, const float *y);
-    /* low = scale (x - y) in 16 bits, from float vectors; y NULL: 0. */
-    void (*narrow)(const gfnn_view_t *view, float scale, const float *x, const float *y, void *low);
+    /* low = x in 16 bits, from a float vector. */
+    void (*to_half)(const gfnn_view_t *view, const float *x, void *low);
     /* Newmark: x1 = a + (4/dt + rayleigh_a) v, x2 = rayleigh_b v - u; and after the solve u += du,
      * a = -a - 4 v/dt + 4 du/dt^2, v = -v + 2 du/dt. */
     void (*newmark_before)(const gfnn_view_t *view, double dt, double rayleigh_a, double rayleigh_b,

@@ -227,19 +227,19 @@ GFNN_FN float gfnn_from_to(bool with_z, const float *z, float a, bool with_old, 
     return here + a * (here - (with_old ? *old : 0));
 }
 
-/* out = z + a (z - old) + omega D^-1 (r - y). out may be z or old: a value depends on the values of
- * its own node alone. Without z, old or y these pointers are not read. */
-GFNN_FN void gfnn_smooth(bool with_z, bool with_old, bool with_y, const float *inverse,
-                         int64_t bare, const float *z, float a, const float *old, float omega,
-                         const float *r, const float *y, int64_t wide, float *out)
+/* out = z + a (z - old) + omega D^-1 (r - y). out may be old: a value depends on the values of its
+ * own node alone. Without z neither it nor y is read, and old only with_old. */
+GFNN_FN void gfnn_smooth(bool with_z, bool with_old, const float *inverse, int64_t bare,
+                         const float *z, float a, const float *old, float omega, const float *r,
+                         const float *y, int64_t wide, float *out)
 {
     const int64_t next = 2 * wide;
     const float s0 = gfnn_from_to(with_z, z, a, with_old, old);
     const float s1 = gfnn_from_to(with_z, z + wide, a, with_old, old + wide);
     const float s2 = gfnn_from_to(with_z, z + next, a, with_old, old + next);
     float d0, d1, d2;
-    gfnn_times_inverse(inverse, bare, r[0] - (with_y ? y[0] : 0), r[wide] - (with_y ? y[wide] : 0),
-                       r[next] - (with_y ? y[next] : 0), &d0, &d1, &d2);
+    gfnn_times_inverse(inverse, bare, r[0] - (with_z ? y[0] : 0), r[wide] - (with_z ? y[wide] : 0),
+                       r[next] - (with_z ? y[next] : 0), &d0, &d1, &d2);
     out[0] = s0 + omega * d0;
     out[wide] = s1 + omega * d1;
     out[next] = s2 + omega * d2;

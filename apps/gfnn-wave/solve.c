@@ -351,7 +351,7 @@ static void new_input(gfnn_solver_t *s)
         rt_draw(s->x, s->space, s->f, fine, sizeof *s->x, draw);
     } else if (s->low) {
         rt_draw(s->z, s->space, s->s32, wide, sizeof *s->z, draw);
-        s->vectors->narrow(&s->view_vec, 1, s->z, NULL, s->low);
+        s->vectors->to_half(&s->view_vec, s->z, s->low);
     } else {
         rt_draw(s->r32, s->space, s->s32, wide, sizeof *s->r32, draw);
     }

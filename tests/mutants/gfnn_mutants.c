@@ -290,7 +290,7 @@ static const rt_mutant_t mutants[] = {
     {ALPHA_BEFORE, "the same without a preconditioner", MIRROR, false, SOLVE},
     {NO_X, "x not moved in one iteration", CHEB, false, SOLVE},
     {OLD_UNUSED, "polynomial: z before left out", FEW, false, SOLVE},
-    {PRODUCT_UNUSED, "polynomial: A z left out", FEW, false, SOLVE},
+    {PRODUCT_UNUSED, "polynomial: z in place of A z", FEW, false, SOLVE},
     {DOT_SHORT32, "FP32 vectors: p.q without one row", SINGLE, false, SOLVE},
     {OPERATOR_OFF, "FP32 vectors: FP64 operator off by 1e-6", SINGLE, false, SOLVE},
     {STALE_GHOSTS, "FP32 vectors: ghosts of p not brought after the last replacement", SINGLE,
@@ -784,7 +784,7 @@ static void solve_smooth32(const gfnn_view_t *view, const float *z, float a, con
                            float omega, const float *r, const float *y, float *out)
 {
     gfnn_vectors_cpu.smooth32(view, z, in_solve(OLD_UNUSED) ? 0 : a, old, omega, r,
-                              in_solve(PRODUCT_UNUSED) ? NULL : y, out);
+                              in_solve(PRODUCT_UNUSED) && z ? z : y, out);
 }
 
 static void solve_hold(const gfnn_view_t *view, double *x, float *z)

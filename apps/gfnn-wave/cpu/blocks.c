@@ -9,38 +9,30 @@
 #include "config.h"
 #include "rows.h"
 
-/* A loop for each choice of what there is. out may be z or old, so none of them is `restrict`. */
+/* A loop for each choice of what there is. out may be old, so none of them is `restrict`. */
 typedef void smooth_row_t(int64_t n, const float *inverse, int64_t bare, const float *z, float a,
                           const float *old, float omega, const float *r, const float *y,
                           int64_t wide, float *out);
-#define DEFINE_SMOOTH(NAME, Z, OLD, Y)                                                            \
+#define DEFINE_SMOOTH(NAME, Z, OLD)                                                               \
     static void NAME(int64_t n, const float *inverse, int64_t bare, const float *z, float a,      \
                      const float *old, float omega, const float *r, const float *y, int64_t wide, \
                      float *out)                                                                  \
     {                                                                                             \
         _Pragma("omp simd") for (int64_t i = 0; i < n; i++) gfnn_smooth(                          \
-            Z, OLD, Y, inverse + i, bare, z + i, a, old + i, omega, r + i, y + i, wide, out + i); \
+            Z, OLD, inverse + i, bare, z + i, a, old + i, omega, r + i, y + i, wide, out + i);    \
     }
-DEFINE_SMOOTH(smooth_r, 0, 0, 0)
-DEFINE_SMOOTH(smooth_ry, 0, 0, 1)
-DEFINE_SMOOTH(smooth_o, 0, 1, 0)
-DEFINE_SMOOTH(smooth_oy, 0, 1, 1)
-DEFINE_SMOOTH(smooth_z, 1, 0, 0)
-DEFINE_SMOOTH(smooth_zy, 1, 0, 1)
-DEFINE_SMOOTH(smooth_zo, 1, 1, 0)
-DEFINE_SMOOTH(smooth_zoy, 1, 1, 1)
+DEFINE_SMOOTH(smooth_r, 0, 0)
+DEFINE_SMOOTH(smooth_z, 1, 0)
+DEFINE_SMOOTH(smooth_zo, 1, 1)
 
 /* What is absent points to r and is not read. */
 void gfnn_cpu_smooth32(const gfnn_view_t *view, const float *z, float a, const float *old,
                        float omega, const float *r, const float *y, float *out)
 {
-    static smooth_row_t *const of_row[8] = {smooth_r, smooth_ry, smooth_o,  smooth_oy,
-                                            smooth_z, smooth_zy, smooth_zo, smooth_zoy};
     const gfnn_box_t *box = view->box;
     const gfnn_rows_data_t *data = view->data;
-    const bool with_old = old && a != 0;
-    smooth_row_t *const smooth = of_row[4 * (z != NULL) + 2 * with_old + (y != NULL)];
-    const float *of_z = z ? z : r, *of_old = with_old ? old : r, *of_y = y ? y : r;
+    smooth_row_t *const smooth = !z ? smooth_r : !old ? smooth_z : smooth_zo;
+    const float *of_z = z ? z : r, *of_old = old ? old : r, *of_y = y ? y : r;
 #pragma omp parallel for schedule(static)
     for (int64_t row = 0; row < gfnn_rows(box); row++) {
         const int64_t at = gfnn_line(box, 3 * row).wide;

@@ -121,25 +121,16 @@ static double dot32(const gfnn_view_t *view, const float *x, const float *y)
     return rt_sum_pairwise(data->sums, gfnn_lines(box));
 }
 
-INLINE void narrow_row(bool with_y, int64_t n, float scale, const float *restrict x,
-                       const float *restrict y, uint16_t *restrict low)
-{
-#pragma omp simd
-    for (int64_t i = 0; i < n; i++)
-        low[i] = gfnn_to_half(scale * (with_y ? x[i] - y[i] : x[i]));
-}
-
-static void narrow(const gfnn_view_t *view, float scale, const float *x, const float *y, void *low)
+static void to_half(const gfnn_view_t *view, const float *x, void *low)
 {
     const gfnn_box_t *box = view->box;
+    uint16_t *to = low;
 #pragma omp parallel for schedule(static)
     for (int64_t l = 0; l < gfnn_lines(box); l++) {
         const gfnn_line_t line = gfnn_line(box, l);
-        if (y)
-            narrow_row(true, line.n, scale, x + line.wide, y + line.wide,
-                       (uint16_t *)low + line.wide);
-        else
-            narrow_row(false, line.n, scale, x + line.wide, x, (uint16_t *)low + line.wide);
+#pragma omp simd
+        for (int64_t i = line.wide; i < line.wide + line.n; i++)
+            to[i] = gfnn_to_half(x[i]);
     }
 }
 
@@ -220,7 +211,7 @@ const gfnn_vectors_t gfnn_vectors_cpu = {.scalars = &gfnn_scalars_host,
                                          .start = start,
                                          .smooth32 = gfnn_cpu_smooth32,
                                          .dot32 = dot32,
-                                         .narrow = narrow,
+                                         .to_half = to_half,
                                          .newmark_before = newmark_before,
                                          .newmark_after = newmark_after,
                                          .hold = gfnn_cpu_hold,

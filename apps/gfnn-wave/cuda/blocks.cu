@@ -145,7 +145,7 @@ static __device__ __forceinline__ void each_block(const gfnn_rows_t &g, const gf
 }
 
 /* out = z + a (z - old) + omega D^-1 (r - y) */
-template <bool with_z, bool with_old, bool with_y> struct smooth_t {
+template <bool with_z, bool with_old> struct smooth_t {
     const float *z, *old, *r, *y;
     float a, omega;
     float *out;
@@ -159,7 +159,7 @@ template <bool with_z, bool with_old, bool with_y> struct smooth_t {
         for (int c = 0; c < 3; c++) {
             const int64_t at = wide + c * plane;
             of_r[c] = pair_at(r + at);
-            of_y[c] = with_y ? pair_at(y + at) : float2{0, 0};
+            of_y[c] = with_z ? pair_at(y + at) : float2{0, 0};
             of_z[c] = with_z ? pair_at(z + at) : float2{0, 0};
             of_old[c] = with_old ? pair_at(old + at) : float2{0, 0};
         }
@@ -188,13 +188,13 @@ template <bool with_z, bool with_old, bool with_y> struct smooth_t {
     }
 };
 
-template <bool with_z, bool with_old, bool with_y>
+template <bool with_z, bool with_old>
 static __global__ void __launch_bounds__(GFNN_THREADS, RESIDENT_BLOCKS)
     smooth_kernel(gfnn_rows_t g, gfnn_held_t held, const uint8_t *__restrict__ id,
                   const gfnn_entries_t *__restrict__ all, const float *z, float a, const float *old,
                   float omega, const float *r, const float *y, float *out)
 {
-    smooth_t<with_z, with_old, with_y> job = {z, old, r, y, a, omega, out, g.wide.plane, {}, {}};
+    smooth_t<with_z, with_old> job = {z, old, r, y, a, omega, out, g.wide.plane, {}, {}};
     each_block(g, held, id, all, job);
 }
 
@@ -303,13 +303,10 @@ void gfnn_cuda_update_bj32(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, c
 void gfnn_cuda_smooth32(const gfnn_view_t *view, const float *z, float a, const float *old,
                         float omega, const float *r, const float *y, float *out)
 {
-    static constexpr decltype(&smooth_kernel<true, true, true>) choice[8] = {
-        smooth_kernel<false, false, false>, smooth_kernel<false, false, true>,
-        smooth_kernel<false, true, false>,  smooth_kernel<false, true, true>,
-        smooth_kernel<true, false, false>,  smooth_kernel<true, false, true>,
-        smooth_kernel<true, true, false>,   smooth_kernel<true, true, true>};
-    const int number = (z ? 4 : 0) + (old && a != 0 ? 2 : 0) + (y ? 1 : 0);
-    launch_blocks(choice[number], view, z, a, old, omega, r, y, out);
+    const auto choice = !z     ? smooth_kernel<false, false>
+                        : !old ? smooth_kernel<true, false>
+                               : smooth_kernel<true, true>;
+    launch_blocks(choice, view, z, a, old, omega, r, y, out);
 }
 
 gfnn_entries_t *gfnn_cuda_entries_new(const gfnn_view_t *view, const gfnn_form_t *form)

@@ -62,15 +62,11 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
 }
 
 static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
-    narrow_kernel(gfnn_rows_t g, float scale, const float *__restrict__ x,
-                  const float *__restrict__ y, __half *__restrict__ low)
+    to_half_kernel(gfnn_rows_t g, const float *__restrict__ x, __half *__restrict__ low)
 {
     gfnn_each_ahead<4>(
-        g,
-        [=](int64_t, int64_t at) {
-            return float2{x[at], y ? y[at] : 0};
-        },
-        [=](int64_t, int64_t at, float2 v) { low[at] = __float2half_rn(scale * (v.x - v.y)); });
+        g, [=](int64_t, int64_t at) { return x[at]; },
+        [=](int64_t, int64_t at, float value) { low[at] = __float2half_rn(value); });
 }
 
 /* --- fill .. newmark: the table's functions --- */
@@ -117,9 +113,9 @@ static void start(const gfnn_view_t *view, gfnn_cg_t *cg, const gfnn_method_t *m
     gfnn_launch_rows(start_kernel, view, cg, *method, f, gfnn_vectors_data(view)->parts);
 }
 
-static void narrow(const gfnn_view_t *view, float scale, const float *x, const float *y, void *low)
+static void to_half(const gfnn_view_t *view, const float *x, void *low)
 {
-    gfnn_launch_rows(narrow_kernel, view, scale, x, y, static_cast<__half *>(low));
+    gfnn_launch_rows(to_half_kernel, view, x, static_cast<__half *>(low));
 }
 
 /* --- set up --- */
@@ -177,7 +173,7 @@ extern "C" const gfnn_vectors_t gfnn_vectors_cuda = {
     .start = start,
     .smooth32 = gfnn_cuda_smooth32,
     .dot32 = dot32,
-    .narrow = narrow,
+    .to_half = to_half,
     .newmark_before = gfnn_cuda_newmark_before,
     .newmark_after = gfnn_cuda_newmark_after,
     .hold = gfnn_cuda_hold,

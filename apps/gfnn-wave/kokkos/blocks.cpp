@@ -12,7 +12,7 @@ namespace
 
 using namespace gfnn_kokkos;
 
-template <bool with_z, bool with_old, bool with_y> struct Smooth {
+template <bool with_z, bool with_old> struct Smooth {
     Rows rows;
     const float *inverse, *z;
     float a;
@@ -32,21 +32,21 @@ template <bool with_z, bool with_old, bool with_y> struct Smooth {
         float *to = out + at;
         GFNN_SIMD()
         for (int i = row.first; i < rows.n[0]; i += SHARE)
-            gfnn_smooth(with_z, with_old, with_y, D + i, bare, z0 + i, factor, old0 + i, damping,
-                        r0 + i, y0 + i, wide, to + i);
+            gfnn_smooth(with_z, with_old, D + i, bare, z0 + i, factor, old0 + i, damping, r0 + i,
+                        y0 + i, wide, to + i);
     }
 };
 
 /* What is absent points to r and is not read. */
-template <bool with_z, bool with_old, bool with_y>
+template <bool with_z, bool with_old>
 void smooth(const gfnn_view_t *view, const float *z, float a, const float *old, float omega,
             const float *r, const float *y, float *out)
 {
     const Rows rows(view->box);
     Kokkos::parallel_for("gfnn vectors", range_of(rows),
-                         Smooth<with_z, with_old, with_y>{rows, data_of(view)->inverse,
-                                                          with_z ? z : r, a, with_old ? old : r,
-                                                          omega, r, with_y ? y : r, out});
+                         Smooth<with_z, with_old>{rows, data_of(view)->inverse, with_z ? z : r, a,
+                                                  with_old ? old : r, omega, r, with_z ? y : r,
+                                                  out});
 }
 
 /* Does update and D^-1 in one pass: on a CPU z is computed from a row that is still in the cache,
@@ -148,14 +148,8 @@ struct Invert {
 void gfnn_kokkos::smooth32(const gfnn_view_t *view, const float *z, float a, const float *old,
                            float omega, const float *r, const float *y, float *out)
 {
-    using smooth_t = void(const gfnn_view_t *, const float *, float, const float *, float,
-                          const float *, const float *, float *);
-    static smooth_t *const choice[8] = {smooth<false, false, false>, smooth<false, false, true>,
-                                        smooth<false, true, false>,  smooth<false, true, true>,
-                                        smooth<true, false, false>,  smooth<true, false, true>,
-                                        smooth<true, true, false>,   smooth<true, true, true>};
-    const int number = (z ? 4 : 0) + (old && a != 0 ? 2 : 0) + (y ? 1 : 0);
-    choice[number](view, z, a, old, omega, r, y, out);
+    const auto choice = !z ? smooth<false, false> : !old ? smooth<true, false> : smooth<true, true>;
+    choice(view, z, a, old, omega, r, y, out);
 }
 
 template <class T>

@@ -97,8 +97,8 @@ template <bool with_old> struct Sweep {
                                               const float value[3], const Loads &loads) const
     {
         float result[3];
-        gfnn_smooth(true, true, true, loads.inverse, 1, loads.z, a, loads.old, omega, loads.r,
-                    value, 1, result);
+        gfnn_smooth(true, true, loads.inverse, 1, loads.z, a, loads.old, omega, loads.r, value, 1,
+                    result);
         GFNN_UNROLL
         for (int c = 0; c < 3; c++)
             out[at + c * plane] = result[c];

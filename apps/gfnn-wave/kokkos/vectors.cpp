@@ -250,15 +250,11 @@ void start(const gfnn_view_t *view, gfnn_cg_t *cg, const gfnn_method_t *method, 
     cg->sums[1] = most;
 }
 
-void narrow(const gfnn_view_t *view, float scale, const float *x, const float *y, void *low)
+void to_half(const gfnn_view_t *view, const float *x, void *low)
 {
     uint16_t *to = static_cast<uint16_t *>(low);
-    if (y)
-        each(
-            view, KOKKOS_LAMBDA(int64_t, int64_t at) { put_low(to, at, scale * (x[at] - y[at])); });
-    else
-        each(
-            view, KOKKOS_LAMBDA(int64_t, int64_t at) { put_low(to, at, scale * x[at]); });
+    each(
+        view, KOKKOS_LAMBDA(int64_t, int64_t at) { put_low(to, at, x[at]); });
 }
 
 /* --- FP64 --- */
@@ -533,7 +529,7 @@ constexpr gfnn_vectors_t table()
     t.start = start;
     t.smooth32 = smooth32;
     t.dot32 = dot32;
-    t.narrow = narrow;
+    t.to_half = to_half;
     t.newmark_before = newmark_before;
     t.newmark_after = newmark_after;
     t.hold = hold;
