@@ -20,7 +20,7 @@ enum {
     GFNN_W = 7,           /* of which 2 ND + 1 are a row of the stencil */
     GFNN_STENCIL = 343,   /* W^3 */
     GFNN_MAX_ND = 6,      /* the largest reach; the least is ND */
-    GFNN_PATCH = 6,       /* elements per side that the network looks at, whatever the reach */
+    GFNN_PATCH = 6,       /* elements per side that the network reads, whatever the reach */
     GFNN_INPUTS = 216,    /* PATCH^3 */
     GFNN_MAX_KERNELS = 8, /* M */
     GFNN_MAX_COEF = 8,
@@ -124,7 +124,7 @@ static inline bool gfnn_is_single(const gfnn_config_t *config)
 
 /* --- box.c --- */
 
-/* Rows of own values begin at multiples of so many: 64 bytes of FP32, which is what a GPU's memory
+/* Rows of own values begin at multiples of this: 64 bytes of FP32, which is what a GPU's memory
  * moves at once. */
 enum { GFNN_ROW_UNIT = 16 };
 

@@ -148,8 +148,8 @@ typedef struct {
     int64_t timed_iterations;           /* of the last timed solve; 0: none */
     uint64_t draw;                      /* of the input that the solver holds */
     gfnn_kept_t kept[RT_KEEPS];
-    void (*look)(void *data); /* the judge's, after each step; NULL: nobody looks */
-    void *look_data;
+    void (*after_step)(void *data); /* the judge's; NULL: none */
+    void *after_step_data;
 } gfnn_solver_t;
 void *gfnn_solver_new(void *problem, const rt_rung_t *rung);
 void gfnn_solver_destroy(void *solver);
@@ -169,7 +169,7 @@ static inline rt_draw_t gfnn_draw(uint64_t draw)
 }
 /* Time steps until config->steps or until one does not converge. */
 void gfnn_time_steps(gfnn_solver_t *s);
-/* Counts a step that has been solved, in iterations and residuals; lets the judge look at it. */
+/* Counts a step that has been solved, in iterations and residuals; calls after_step. */
 void gfnn_count_step(gfnn_solver_t *s);
 /* Records u after step s->steps (from 0) for the receivers, if there are any. */
 void gfnn_record(gfnn_solver_t *s);

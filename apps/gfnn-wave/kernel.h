@@ -132,7 +132,7 @@ typedef struct {
 /* Where the scalars of conjugate gradients are. */
 typedef struct {
     gfnn_cg_t *cg;     /* what the loops get: host memory, or the device's */
-    gfnn_told_t *told; /* on a device: page-locked, what its kernels tell the host */
+    gfnn_told_t *told; /* on a device: page-locked, what its kernels publish for the host */
     double *all;       /* on a device: [ranks][2], which NCCL gathers; NULL: no NCCL */
     double *history;   /* on a device: cg->history, page-locked */
     bool forms;        /* on a device: kernels form the scalars themselves */
@@ -149,9 +149,9 @@ typedef struct {
     /* Called after each loop that leaves sums: makes them those of all ranks and forms what
      * follows, where the loop has not done so. Collective. */
     void (*settle)(const gfnn_place_t *place, gfnn_stage_t stage);
-    /* Returns what is known when so many iterations are done, or the solve has ended. */
+    /* Returns what is known when `iterations` are done, or the solve has ended. */
     gfnn_told_t (*told)(const gfnn_place_t *place, int64_t iterations);
-    /* Returns the residual after so many iterations, fewer than GFNN_MOST_RESIDUALS, which are not
+    /* Returns the residual after n iterations, fewer than GFNN_MOST_RESIDUALS, which are not
      * more than the solve takes: the same on all ranks, whatever has been done since. */
     double (*residual)(const gfnn_place_t *place, int64_t iterations);
     /* Copies the first n residuals of the last solve, after 0, 1, 2 .. iterations; n is at most

@@ -96,8 +96,8 @@ void gfnn_count_step(gfnn_solver_t *s)
         s->residuals[s->steps] = s->residual;
     }
     s->steps++;
-    if (s->look)
-        s->look(s->look_data);
+    if (s->after_step)
+        s->after_step(s->after_step_data);
 }
 
 void gfnn_time_steps(gfnn_solver_t *s)

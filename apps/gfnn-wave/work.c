@@ -8,7 +8,7 @@
  *     187 flops     what the symmetries of a cube leave (parity.h)
  *     49 bytes      x read once (24), y written once (24), id (1)
  *
- * The paper counts what its kernel does, so that more flops look better. Here only the line of a
+ * The paper counts what its kernel does, so that more flops seem better. Here only the line of a
  * rung says that (1152: a 24x24 product; 2304: one for each of two matrices; ...), and the figure
  * of merit is the same work for all.
  *
@@ -228,7 +228,7 @@ static void solve_lines(const gfnn_config_t *config, const rt_rung_t *rung, bool
     rt_work_add(work, "newmark after", 1, AFTER * N, 4 * DOUBLES * N, 3 * DOUBLES * N);
 }
 
-/* Sets what each of so many units of a solve is credited with. */
+/* Sets what each of the units of a solve is credited with. */
 static void credit(const gfnn_config_t *config, double units, const char *unit, double flops,
                    double bytes, rt_work_t *work)
 {

@@ -88,7 +88,7 @@ static void check_records(replay_t *r)
 }
 
 /* After a step of the replay. */
-static void look(void *replay)
+static void judge_step(void *replay)
 {
     replay_t *r = replay;
     const int64_t steps = r->s->problem->config->steps,
@@ -168,10 +168,10 @@ void gfnn_verify_replay(gfnn_solver_t *s, rt_verdict_t *verdict)
         *vectors[i] = gfnn_judge_vector(g);
     take_left(&r, &timed);
     gfnn_spoil(s, s->draw, RT_KEEP_NOTHING);
-    s->look = look;
-    s->look_data = &r;
+    s->after_step = judge_step;
+    s->after_step_data = &r;
     s->problem->run->app->solve(s);
-    s->look = NULL;
+    s->after_step = NULL;
     take_left(&r, &again);
     check(verdict, "every step of a replay, as the last step", r.accurate);
     if (s->records)

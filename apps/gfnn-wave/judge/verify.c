@@ -519,7 +519,7 @@ static void get(const bench_t *b, const double *from, double *to)
     rt_copy(to, RT_HOST, from, b->s->space, b->fine * sizeof *to);
 }
 
-/* Returns the bound after so many steps: each may add the error of one, and the next carries it
+/* Returns the bound after n steps: each may add the error of one, and the next carries it
  * on. */
 static double solution_bound(const bench_t *b, int64_t steps)
 {
