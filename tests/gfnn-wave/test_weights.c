@@ -249,30 +249,18 @@ static void test_broken(void)
     CHECK(!gfnn_weights_read(folder, why, sizeof why) && strstr(why, "Is a directory"));
 }
 
-/* Writes such a file with the right CRC. */
-static void wrong_u32(int M, size_t at, uint32_t value, const char *text)
+/* Checks a file that has a wrong value and the right CRC. */
+typedef enum { U32, F32, F64 } value_t;
+static void wrong(int M, value_t type, size_t at, double value, const char *text)
 {
     static file_t f;
     make(&f, M, 2);
-    put_u32_at(&f, at, value);
-    put_crc(&f);
-    refused(&f, f.size, text);
-}
-
-static void wrong_double(size_t at, double value, const char *text)
-{
-    static file_t f;
-    make(&f, 2, 2);
-    put_double_at(&f, at, value);
-    put_crc(&f);
-    refused(&f, f.size, text);
-}
-
-static void wrong_float(int M, size_t at, float value, const char *text)
-{
-    static file_t f;
-    make(&f, M, 2);
-    put_float_at(&f, at, value);
+    if (type == U32)
+        put_u32_at(&f, at, (uint32_t)value);
+    else if (type == F32)
+        put_float_at(&f, at, (float)value);
+    else
+        put_double_at(&f, at, value);
     put_crc(&f);
     refused(&f, f.size, text);
 }
@@ -281,41 +269,41 @@ static void test_messages(void)
 {
     static file_t f;
     make(&f, 2, 2);
-    wrong_u32(2, 0, 0x12345678, "no file of tools/train-gfnn");
-    wrong_u32(2, 4, 2, "version 2: must be 1");
-    wrong_u32(2, 8, 2, "reach 2: must be 3 to 6");
-    wrong_u32(2, 8, 7, "reach 7: must be 3 to 6");
-    wrong_u32(2, 8, 4, "bytes, but its sizes make");
-    wrong_u32(2, 12, 5, "form 5: must be 3 to 4");
-    wrong_u32(2, 16, 9, "kernels 9: must be 1 to 8");
-    wrong_u32(2, 16, 0, "kernels 0: must be 1 to 8");
-    wrong_u32(0, 16, 2, "kernels 2: must be 1");
-    wrong_u32(2, 20, 3, "coefficients 3: must be 2");
-    wrong_u32(0, 20, 4, "coefficients 4: must be 8");
-    wrong_u32(2, 24, 5, "layers of the regression 5: must be 1 to 4");
-    wrong_u32(2, 28, 0, "layers of the classifier 0: must be 1 to 4");
-    wrong_u32(2, 32, 0xffffffff, "classes 4294967295: must be 1 to 4096");
-    wrong_u32(2, 36, 215, "width 0 of the regression 215: must be 216");
-    wrong_u32(2, 40, 0, "width 1 of the regression 0: must be 1 to 4096");
-    wrong_u32(2, 40, HIDDEN + 1, "bytes, but its sizes make");
-    wrong_u32(2, 44, 3, "width 2 of the regression 3: must be 2");
-    wrong_u32(2, 56, CLASSES + 1, "width 2 of the classifier 5: must be 4");
-    wrong_double(f.physics, -200, "Vp -200, ds 0.001, dt 2e-05, rho 1000: must be positive");
-    wrong_double(f.physics + 16, 0, "dt 0");
-    wrong_double(f.physics + 16, NAN, "dt is not finite");
-    wrong_double(f.physics + 32, -1, "damping -1 at 500 and 5000 Hz");
-    wrong_double(f.physics + 40, 0, "damping 0.001 at 0 and 5000 Hz");
-    wrong_double(f.physics + 56, 120, "Vs from 120 to 120 is no range");
-    wrong_double(f.mean, INFINITY, "a mean coefficient is not finite");
-    wrong_double(f.L + 8, 1e-9, "L[0][1] = 1e-09: must be lower triangular");
-    wrong_double(f.L + 24, 0, "L[1][1] = 0: must be positive");
-    wrong_double(f.L + 16, -INFINITY, "a value of L is not finite");
-    wrong_float(2, f.K + 8, NAN, "K: value 2 is not finite");
-    wrong_float(2, f.reg, INFINITY, "the regression: value 0 is not finite");
-    wrong_float(2, f.centroid - 4, NAN, "the classifier: value");
-    wrong_float(2, f.centroid + 4, NAN, "the centroids: value 1 is not finite");
+    wrong(2, U32, 0, 0x12345678, "no file of tools/train-gfnn");
+    wrong(2, U32, 4, 2, "version 2: must be 1");
+    wrong(2, U32, 8, 2, "reach 2: must be 3 to 6");
+    wrong(2, U32, 8, 7, "reach 7: must be 3 to 6");
+    wrong(2, U32, 8, 4, "bytes, but its sizes make");
+    wrong(2, U32, 12, 5, "form 5: must be 3 to 4");
+    wrong(2, U32, 16, 9, "kernels 9: must be 1 to 8");
+    wrong(2, U32, 16, 0, "kernels 0: must be 1 to 8");
+    wrong(0, U32, 16, 2, "kernels 2: must be 1");
+    wrong(2, U32, 20, 3, "coefficients 3: must be 2");
+    wrong(0, U32, 20, 4, "coefficients 4: must be 8");
+    wrong(2, U32, 24, 5, "layers of the regression 5: must be 1 to 4");
+    wrong(2, U32, 28, 0, "layers of the classifier 0: must be 1 to 4");
+    wrong(2, U32, 32, 0xffffffff, "classes 4294967295: must be 1 to 4096");
+    wrong(2, U32, 36, 215, "width 0 of the regression 215: must be 216");
+    wrong(2, U32, 40, 0, "width 1 of the regression 0: must be 1 to 4096");
+    wrong(2, U32, 40, HIDDEN + 1, "bytes, but its sizes make");
+    wrong(2, U32, 44, 3, "width 2 of the regression 3: must be 2");
+    wrong(2, U32, 56, CLASSES + 1, "width 2 of the classifier 5: must be 4");
+    wrong(2, F64, f.physics, -200, "Vp -200, ds 0.001, dt 2e-05, rho 1000: must be positive");
+    wrong(2, F64, f.physics + 16, 0, "dt 0");
+    wrong(2, F64, f.physics + 16, NAN, "dt is not finite");
+    wrong(2, F64, f.physics + 32, -1, "damping -1 at 500 and 5000 Hz");
+    wrong(2, F64, f.physics + 40, 0, "damping 0.001 at 0 and 5000 Hz");
+    wrong(2, F64, f.physics + 56, 120, "Vs from 120 to 120 is no range");
+    wrong(2, F64, f.mean, INFINITY, "a mean coefficient is not finite");
+    wrong(2, F64, f.L + 8, 1e-9, "L[0][1] = 1e-09: must be lower triangular");
+    wrong(2, F64, f.L + 24, 0, "L[1][1] = 0: must be positive");
+    wrong(2, F64, f.L + 16, -INFINITY, "a value of L is not finite");
+    wrong(2, F32, f.K + 8, NAN, "K: value 2 is not finite");
+    wrong(2, F32, f.reg, INFINITY, "the regression: value 0 is not finite");
+    wrong(2, F32, f.centroid - 4, NAN, "the classifier: value");
+    wrong(2, F32, f.centroid + 4, NAN, "the centroids: value 1 is not finite");
     make(&f, 0, 2);
-    wrong_float(0, f.K + 4 * (GFNN_STENCIL + 7), 3, "gf8, but G[1][0] and G[0][1] differ at tap 7");
+    wrong(0, F32, f.K + 4 * (GFNN_STENCIL + 7), 3, "gf8, but G[1][0] and G[0][1] differ at tap 7");
 }
 
 /* --- for this run? --- */
@@ -373,6 +361,8 @@ static void touch(const char *name)
 
 static void test_path(void)
 {
+    static const char *const shipped[] = {"gfm2-dt20us.gfnn", "gfm2-dt15us.gfnn",
+                                          "gf8-dt12.5us.gfnn"};
     char got[128], want[128], small[8];
     gfnn_config_t c = {
         .precond = GFNN_GFM, .kernels = 2, .reach = 3, .dt = 2e-5, .weights = "a/b.gfnn"};
@@ -381,7 +371,8 @@ static void test_path(void)
     CHECK_DIES(RT_USAGE, "longer than 7 bytes", { gfnn_weights_path(&c, small, sizeof small); });
     c.weights = "shipped";
     setenv("ROOFTOP_INPUTS", inputs, 1);
-    touch("gfm2-dt20us.gfnn"), touch("gfm2-dt15us.gfnn"), touch("gf8-dt12.5us.gfnn");
+    for (int i = 0; i < 3; i++)
+        touch(shipped[i]);
     snprintf(want, sizeof want, "%s/gfm2-dt20us.gfnn", folder);
     gfnn_weights_path(&c, got, sizeof got);
     CHECK_TEXT(got, want);
@@ -398,11 +389,10 @@ static void test_path(void)
     snprintf(want, sizeof want, "%s/gf8-dt12.5us.gfnn", folder);
     gfnn_weights_path(&c, got, sizeof got);
     CHECK_TEXT(got, want);
-    remove(want);
-    snprintf(want, sizeof want, "%s/gfm2-dt15us.gfnn", folder);
-    remove(want);
-    snprintf(want, sizeof want, "%s/gfm2-dt20us.gfnn", folder);
-    remove(want);
+    for (int i = 0; i < 3; i++) {
+        snprintf(want, sizeof want, "%s/%s", folder, shipped[i]);
+        remove(want);
+    }
     snprintf(path, sizeof path, "%s/w.gfnn", folder);
 }
 
