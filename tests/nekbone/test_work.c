@@ -32,6 +32,19 @@ static void check_line(const rt_work_t *work, const char *kernel, double flops, 
     CHECK(l->written == written);
 }
 
+/* Returns the work of a rung; none if this build does not have it. */
+static rt_work_t work_of(const char *settings, const char *name)
+{
+    rt_run_t run;
+    rt_work_t work = {.n = 0};
+    const rt_rung_t *rung = rt_ladder_find(nek_ladder, NEK_RUNGS, name);
+    rt_run_init(&run, &nek_app, settings);
+    if (rung->kernels)
+        nek_work(&run, rung, &work);
+    rt_run_destroy(&run);
+    return work;
+}
+
 /* Checks the credited work: 12 n + 34 flops and 30 values of 8 bytes per stored point and iteration
  * (Karp et al.), whatever the rung does. Catches a rung that is credited with its own count, and
  * iterations counted twice (Nekbone counts 101 for 100). */
@@ -66,10 +79,7 @@ static void check_credit(const rt_run_t *run)
  */
 static void check_by_hand(void)
 {
-    rt_run_t run;
-    rt_work_t work;
-    rt_run_init(&run, &nek_app, "elements=2x1x1 degree=2 iterations=10");
-    nek_work(&run, rt_ladder_find(nek_ladder, NEK_RUNGS, "jammed"), &work);
+    rt_work_t work = work_of("elements=2x1x1 degree=2 iterations=10", "jammed");
     CHECK(work.points == 45);
     CHECK(work.flops == 54 * 70.0 && work.bytes == 12960);
     CHECK(work.n == 5);
@@ -80,66 +90,49 @@ static void check_by_hand(void)
     check_line(&work, "update_xr", 378, 2160, 864);
     CHECK(rt_work_flops(&work) == 3528);
     CHECK(rt_work_bytes(&work) == 7560 + 2304);
-    check_credit(&run);
-    rt_run_destroy(&run);
 
     /* without communication that line is missing */
-    rt_run_init(&run, &nek_app, "elements=2x1x1 degree=2 communication=no");
-    nek_work(&run, rt_ladder_find(nek_ladder, NEK_RUNGS, "jammed"), &work);
+    work = work_of("elements=2x1x1 degree=2 communication=no", "jammed");
     CHECK(work.n == 4 && line(&work, "gather-scatter") == NULL);
     CHECK(rt_work_flops(&work) == 3510);
-    rt_run_destroy(&run);
 
     /* Jacobi: update_p reads 1 / diagonal (one more product), and so does update_xr (one more
      * product and one more sum). z = r / diagonal is credited in addition, and the unit has its own
      * name. */
-    rt_run_init(&run, &nek_app, "elements=2x1x1 degree=2 precond=jacobi");
-    nek_work(&run, rt_ladder_find(nek_ladder, NEK_RUNGS, "jammed"), &work);
+    work = work_of("elements=2x1x1 degree=2 precond=jacobi", "jammed");
     CHECK_TEXT(work.unit, "Jacobi-preconditioned iteration");
     CHECK(work.flops == 54 * 71.0 && work.bytes == 54 * 248);
     CHECK(work.loads_and_stores == 31 && work.distinct_arrays == 13);
     check_line(&work, "update_p", 3 * 54, 3 * 432, 432);
     check_line(&work, "ax", 2754, 3024, 432);
     check_line(&work, "update_xr", 9 * 54, 6 * 432, 864);
-    rt_run_destroy(&run);
 
     /* seven sweeps of `vector` and `batched`: 17 arrays read, 9 written */
     for (int i = 0; i < 2; i++) {
-        const rt_rung_t *sweeps = rt_ladder_find(nek_ladder, NEK_RUNGS, i ? "batched" : "vector");
-        if (!sweeps->kernels)
+        work = work_of("elements=2x1x1 degree=2", i ? "batched" : "vector");
+        if (work.n == 0)
             continue;
-        rt_run_init(&run, &nek_app, "elements=2x1x1 degree=2");
-        nek_work(&run, sweeps, &work);
         CHECK(work.n == 5);
         check_line(&work, "ax", 2754, 17 * 432, 9 * 432);
         check_line(&work, "shift", 270, 1296, 432);
-        rt_run_destroy(&run);
     }
 
     /* One pass of `cpu-fused` reads r, v, p, six factors and, every second time, x; it writes r, p,
      * v and, every second time, x. 2 + 2 + 3 + 2 + 36 + 15 + 3 + 4 = 67 flops per point. v.v reads
      * v, and v is written where it is shared. The last update runs once in 10 iterations. */
-    rt_run_init(&run, &nek_app, "elements=2x1x1 degree=2 iterations=10");
-    nek_work(&run, rt_ladder_find(nek_ladder, NEK_RUNGS, "cpu-fused"), &work);
+    work = work_of("elements=2x1x1 degree=2 iterations=10", "cpu-fused");
     CHECK(work.n == 3);
     check_line(&work, "pass", 67 * 54, 9.5 * 432, 3.5 * 432);
     check_line(&work, "gather-scatter", 18 + 3 * 54, 432, 144);
     CHECK(line(&work, "last update") && line(&work, "last update")->calls == 0.1);
     CHECK(rt_work_bytes(&work) == 13 * 432 + 432 + 144 + 0.1 * 6 * 432);
-    rt_run_destroy(&run);
-    rt_run_init(&run, &nek_app, "elements=2x1x1 degree=2 communication=no");
-    nek_work(&run, rt_ladder_find(nek_ladder, NEK_RUNGS, "cpu-fused"), &work);
+    work = work_of("elements=2x1x1 degree=2 communication=no", "cpu-fused");
     check_line(&work, "gather-scatter", 3 * 54, 432, 0);
-    rt_run_destroy(&run);
 
     /* `global` spills three arrays: 24 bytes more are written, and read again */
-    const rt_rung_t *global = rt_ladder_find(nek_ladder, NEK_RUNGS, "global");
-    if (global->kernels) {
-        rt_run_init(&run, &nek_app, "elements=2x1x1 degree=2");
-        nek_work(&run, global, &work);
+    work = work_of("elements=2x1x1 degree=2", "global");
+    if (work.n > 0)
         check_line(&work, "ax", 2754, 3024 + 54 * 24, 432 + 54 * 24);
-        rt_run_destroy(&run);
-    }
 }
 
 /* Checks which rung runs by default. On a GPU it depends on the points per rank, and is never one
