@@ -67,6 +67,35 @@ template <class Extra> const char *nek_refuse_line(const nek_config_t *config, E
                : nullptr;
 }
 
+/* extra(n) of a rung that needs no more than the operator. */
+inline constexpr int nek_no_extra(int)
+{
+    return 0;
+}
+
+template <int (*extra)(int)>
+const char *nek_refuse_any_line(const rt_kernels_t *self, const void *options, rt_text_t *why)
+{
+    const char *reason = nek_refuse(self, options, why);
+    return reason ? reason : nek_refuse_line(static_cast<const nek_config_t *>(options), extra);
+}
+
+template <int (*extra)(int)>
+const char *nek_refuse_any_choice(const void *options, const int *choice)
+{
+    const nek_config_t *config = static_cast<const nek_config_t *>(options);
+    return nek_refuse_line_choice(config, nek_choice_per_block(config->n, choice),
+                                  choice[NEK_FACTORS] == 1 + NEK_BULK, extra);
+}
+
+/* The member `rung` of a rung with all parameters of lines. */
+#define NEK_LINE_RUNG(extra)                                                          \
+    {                                                                                 \
+        .precision = "FP64", .reproducible = true, .parameters = nek_line_parameters, \
+        .n_parameters = NEK_LINE_PARAMETERS, .refuse = nek_refuse_any_line<extra>,    \
+        .refuse_choice = nek_refuse_any_choice<extra>                                 \
+    }
+
 #define NEK_LINE_MAX_N_REASON                                                                 \
     "lines are kept in registers, and more than 16 points per direction do not fit: n <= 16 " \
     "(degree <= 15); use layered"

@@ -58,33 +58,13 @@ static void tear_down(nek_solver_t *s)
     onepass_tear_down(static_cast<data_t *>(s->data));
 }
 
-static const char *refuse(const rt_kernels_t *self, const void *options, rt_text_t *why)
-{
-    const char *reason = nek_refuse(self, options, why);
-    return reason
-               ? reason
-               : nek_refuse_line(static_cast<const nek_config_t *>(options), onepass_extra<true>);
-}
-
-static const char *refuse_choice(const void *options, const int *choice)
-{
-    const nek_config_t *config = static_cast<const nek_config_t *>(options);
-    return nek_refuse_line_choice(config, nek_choice_per_block(config->n, choice),
-                                  choice[NEK_FACTORS] == 1 + NEK_BULK, onepass_extra<true>);
-}
-
 static void work(const nek_config_t *config, double P, double S, rt_work_t *work)
 {
     onepass_work(config, P, S, 6 * sizeof(double), 0, work);
 }
 
 extern "C" const nek_kernels_t nek_onepass = {
-    .rung = {.precision = "FP64",
-             .reproducible = true,
-             .parameters = nek_line_parameters,
-             .n_parameters = NEK_LINE_PARAMETERS,
-             .refuse = refuse,
-             .refuse_choice = refuse_choice},
+    .rung = NEK_LINE_RUNG(onepass_extra<true>),
     .ax = nek_packed_ax,
     .vector = &nek_vector_cuda,
     .max_n = NEK_FIXED_N,

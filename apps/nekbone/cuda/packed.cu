@@ -117,31 +117,8 @@ void nek_packed_ax_auto(const nek_view_t *view, const double *u, double *w)
     nek_packed_ax(&automatic, u, w);
 }
 
-static constexpr int extra(int)
-{
-    return 0;
-}
-
-static const char *refuse(const rt_kernels_t *self, const void *options, rt_text_t *why)
-{
-    const char *reason = nek_refuse(self, options, why);
-    return reason ? reason : nek_refuse_line(static_cast<const nek_config_t *>(options), extra);
-}
-
-static const char *refuse_choice(const void *options, const int *c)
-{
-    const nek_config_t *config = static_cast<const nek_config_t *>(options);
-    return nek_refuse_line_choice(config, nek_choice_per_block(config->n, c),
-                                  c[NEK_FACTORS] == 1 + NEK_BULK, extra);
-}
-
 extern "C" const nek_kernels_t nek_packed = {
-    .rung = {.precision = "FP64",
-             .reproducible = true,
-             .parameters = nek_line_parameters,
-             .n_parameters = NEK_LINE_PARAMETERS,
-             .refuse = refuse,
-             .refuse_choice = refuse_choice},
+    .rung = NEK_LINE_RUNG(nek_no_extra),
     .ax = nek_packed_ax,
     .vector = &nek_vector_cuda,
     .max_n = NEK_FIXED_N,
