@@ -62,9 +62,7 @@ rt_gfnn_tests = \
 	tests/gfnn-wave/test_vectors \
 	tests/gfnn-wave/test_weights
 rt_mutants = \
-	tests/mutants/gfnn_mutants \
-	tests/mutants/mcpi_mutants \
-	tests/mutants/flow_mutants
+	tests/mutants/gfnn_mutants
 rt_mutants_shared = tests/mutants/mutants.c tests/mutants/mutants.h
 # The longest, where there is a GPU, come first: they run beside all the others.
 rt_gpu_scripts = \
@@ -129,7 +127,7 @@ TESTS += $(rt_gpu_scripts) $(rt_scripts) $(rt_mutants) $(rt_common_tests) $(rt_n
 # What tests and mutants of an app are linked with, besides the runtime.
 rt_nekbone_users = $(rt_nekbone_tests) tests/nekbone/lost tests/nekbone/nodes
 rt_alya_users = $(rt_alya_tests) tests/alya-rhs/nodes
-rt_mcpi_users = $(rt_mcpi_tests) tests/mutants/mcpi_mutants tests/mutants/flow_mutants tests/fun3d-mcpi/lost
+rt_mcpi_users = $(rt_mcpi_tests) tests/fun3d-mcpi/lost
 rt_gfnn_users = $(rt_gfnn_tests) tests/mutants/gfnn_mutants tests/gfnn-wave/nodes tests/gfnn-wave/lost
 $(rt_nekbone_users): apps/nekbone/libnekbone.a
 $(rt_alya_users): apps/alya-rhs/libalya.a
@@ -159,10 +157,6 @@ tests_alya_rhs_nodes_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS) -DRT_APP=alya_app
 tests_gfnn_wave_nodes_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS) -DRT_APP=gfnn_app
 tests/common/tests_nekbone_nodes-nodes.o tests/common/tests_alya_rhs_nodes-nodes.o \
 tests/common/tests_gfnn_wave_nodes-nodes.o: CC = $(RT_MPI_CC)
-
-tests_mutants_mcpi_mutants_SOURCES = tests/mutants/mcpi_mutants.c $(rt_mutants_shared)
-
-tests_mutants_flow_mutants_SOURCES = tests/mutants/flow_mutants.c $(rt_mutants_shared)
 
 
 tests_mutants_gfnn_mutants_SOURCES = tests/mutants/gfnn_mutants.c $(rt_mutants_shared)

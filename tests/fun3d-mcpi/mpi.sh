@@ -71,9 +71,6 @@ same_inputs "$mcpi" --device cpu $small
 
 OMP_NUM_THREADS=1 $mpirun -n 3 "$top/tests/fun3d-mcpi/test_near" >near.out 2>&1 || fail "test_near on 3 ranks: $(cat near.out)"
 
-mutants_on_two_ranks mcpi_mutants
-mutants_on_two_ranks flow_mutants
-
 matrix_file two.mtx 10
 refused 2 "fewer than the 3 ranks" $mpirun -n 3 "$mcpi" $run --mesh two.mtx
 refused 2 "missing.msh" $mpirun -n 2 "$mcpi" $run --mesh missing.msh

@@ -36,7 +36,7 @@ import tempfile
 from pathlib import Path
 from typing import Dict, Iterable, List, NamedTuple, Set, Tuple
 
-SOURCE = Path(os.environ.get("abs_top_srcdir") or Path(__file__).resolve().parents[2])
+SOURCE = Path(os.environ.get("abs_top_srcdir") or Path(__file__).parents[2]).resolve()
 TIME_LIMIT = 600  # seconds for a compiler or a tiny problem on a busy machine
 
 
@@ -231,16 +231,18 @@ def main() -> int:
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("word", nargs="*")
     options = parser.parse_args()
+    build = options.build.resolve()
     for setting, value in (("OMP_NUM_THREADS", "2"), ("OMP_WAIT_POLICY", "passive")):
         os.environ.setdefault(setting, value)  # as in make check: threads that spin would slow each other
+    os.environ["CCACHE_DISABLE"] = "1"  # its folder would be where tests must find no cache
     tables = sorted((SOURCE / "tests/mutants").glob("*.txt"))
     mutants = [m for table in tables for m in mutants_of(table)
                if any(word in f"{m.app} {m.name} {m.file} {m.options}" for word in options.word or [""])]
     faults = [fault for fault in map(fault_of_row, mutants) if fault]
     mutants = chosen([m for m in mutants if not fault_of_row(m)], options.count)
-    with tempfile.TemporaryDirectory(prefix="mutants.", suffix=".tmp", dir=options.build) as work:
+    with tempfile.TemporaryDirectory(prefix="mutants.", suffix=".tmp", dir=build) as work:
         folders = [Path(work) / str(i) for i in range(options.jobs)]
-        court = Court(options.build.resolve(), mutants, folders)
+        court = Court(build, mutants, folders)
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
             runs = sorted({(m.app, m.options) for m in mutants})
             faults += [fault for fault in pool.map(lambda run: court.honest(*run), runs) if fault]

@@ -16,7 +16,7 @@ typedef struct {
     double *array; /* host */
     size_t n;
 } rt_piece_t;
-enum { RT_RECALLED = 2, RT_PIECES = 3 };
+enum { RT_RECALLED = 2, RT_PIECES = 4 };
 
 static struct {
     int solves; /* that are kept */
