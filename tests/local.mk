@@ -1,8 +1,7 @@
 # Tests. A program needs no _SOURCES line: tests/common/test_opt is made from tests/common/test_opt.c.
-# Mutants have one, for what they share.
 # Exit status: 0 passed, 77 skipped, anything else failed.
 
-# What tests of the common library, tests of nekbone, and mutants are made of.
+# What tests of the common library and of the apps are made of.
 rt_common_tests = \
 	tests/common/test_app \
 	tests/common/test_ceiling \
@@ -61,9 +60,6 @@ rt_gfnn_tests = \
 	tests/gfnn-wave/test_solve \
 	tests/gfnn-wave/test_vectors \
 	tests/gfnn-wave/test_weights
-rt_mutants = \
-	tests/mutants/gfnn_mutants
-rt_mutants_shared = tests/mutants/mutants.c tests/mutants/mutants.h
 # The longest, where there is a GPU, come first: they run beside all the others.
 rt_gpu_scripts = \
 	tests/nekbone/gpu_degrees.sh \
@@ -120,15 +116,15 @@ rt_scripts = \
 	tests/suite/report.sh
 
 check_PROGRAMS += $(rt_common_tests) $(rt_nekbone_tests) $(rt_alya_tests) $(rt_mcpi_tests) \
-	$(rt_gfnn_tests) $(rt_mutants)
-TESTS += $(rt_gpu_scripts) $(rt_scripts) $(rt_mutants) $(rt_common_tests) $(rt_nekbone_tests) \
+	$(rt_gfnn_tests)
+TESTS += $(rt_gpu_scripts) $(rt_scripts) $(rt_common_tests) $(rt_nekbone_tests) \
 	$(rt_alya_tests) $(rt_mcpi_tests) $(rt_gfnn_tests)
 
-# What tests and mutants of an app are linked with, besides the runtime.
+# What tests of an app are linked with, besides the runtime.
 rt_nekbone_users = $(rt_nekbone_tests) tests/nekbone/lost tests/nekbone/nodes
 rt_alya_users = $(rt_alya_tests) tests/alya-rhs/nodes
 rt_mcpi_users = $(rt_mcpi_tests) tests/fun3d-mcpi/lost
-rt_gfnn_users = $(rt_gfnn_tests) tests/mutants/gfnn_mutants tests/gfnn-wave/nodes tests/gfnn-wave/lost
+rt_gfnn_users = $(rt_gfnn_tests) tests/gfnn-wave/nodes tests/gfnn-wave/lost
 $(rt_nekbone_users): apps/nekbone/libnekbone.a
 $(rt_alya_users): apps/alya-rhs/libalya.a
 $(rt_mcpi_users): apps/fun3d-mcpi/libmcpi.a
@@ -158,8 +154,6 @@ tests_gfnn_wave_nodes_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS) -DRT_APP=gfnn_app
 tests/common/tests_nekbone_nodes-nodes.o tests/common/tests_alya_rhs_nodes-nodes.o \
 tests/common/tests_gfnn_wave_nodes-nodes.o: CC = $(RT_MPI_CC)
 
-
-tests_mutants_gfnn_mutants_SOURCES = tests/mutants/gfnn_mutants.c $(rt_mutants_shared)
 
 # Scripts, and whatever else tests read: helpers, suppressions, the GPU record.
 EXTRA_DIST += $(rt_gpu_scripts) $(rt_scripts) \
@@ -227,9 +221,8 @@ check-hip:
 EXTRA_DIST += tests/suite/hip.sh
 
 # All wrong programs.
-check-mutants: $(rt_mutants) $(check_DATA)
+check-mutants: $(check_DATA)
 	@$(AM_TESTS_ENVIRONMENT) $${PYTHON:-python3} $(srcdir)/tests/mutants/mutants.py
-	@$(AM_TESTS_ENVIRONMENT) for m in $(rt_mutants); do ./$$m || exit 1; done
 
 # What was changed since it last passed on a GPU: said on every machine, for most have none. And what tests do without.
 check-local:

@@ -182,21 +182,6 @@ sanitized()
     echo "sanitized: $under, $SECONDS s"
 }
 
-# mutants_on_two_ranks FILE: the wrong programs of the app must be rated INVALID on two ranks too: all of them in the long
-# form, else one in 32, for one rank judges all. All ranks must agree, or this would hang.
-mutants_on_two_ranks()
-{
-    every=$([ "${RT_CHECK_LONG:-0}" = 0 ] && echo 32 || echo 1)
-    OMP_NUM_THREADS=1 $mpirun -n 2 "$top/tests/mutants/$1" --every $every >mutants.out 2>&1
-    mutants=$(tail -n 1 mutants.out)
-    echo "$mutants"
-    case $mutants in
-        "$app: "*" mutants, "*" rated INVALID") ;;
-        *) fail "mutants on two ranks: $(tail -n 20 mutants.out)" ;;
-    esac
-    [ "$(echo "$mutants" | awk '{ print $2 - $4 }')" = 0 ] || fail "mutants on two ranks: $mutants"
-}
-
 # cut_off LADDER COMMAND...: two ranks that send each other nothing get a wrong field, and every rung of the ladder is found out:
 # the judge has an exchange of its own.
 cut_off()

@@ -44,8 +44,6 @@ valid plane $mpirun -n 2 "$gfnn" $run --elements 20x4x4 --model uniform --source
 valid voxels $mpirun -n 3 "$gfnn" --device cpu --threads 1 --seconds 0 --model "$samples/ball.voxels" --precond bj \
     --rung solve-simd
 
-[ ! -x "$top/tests/mutants/gfnn_mutants" ] || mutants_on_two_ranks gfnn_mutants
-
 refused 2 "--ranks 3x1x1 is 3 boxes" $mpirun -n 2 "$gfnn" $run --ranks 3x1x1
 refused 2 "cannot share" $mpirun -n 4 "$gfnn" $run --elements 3x9x9 --ranks 4x1x1
 refused 2 "missing.gfnn" $mpirun -n 2 "$gfnn" $run --weights missing.gfnn

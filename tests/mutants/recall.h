@@ -68,9 +68,8 @@ static bool rt_recall(rt_recall_how_t how, rt_piece_t in, const rt_piece_t *out,
     }
     for (int i = 0; i < pieces; i++)
         for (size_t v = 0; v < out[i].n; v++)
-            out[i].array[v] =
-                factor[0] * rt_kept.out[0][i][v] +
-                (factor[1] != 0 ? factor[1] * rt_kept.out[1][i][v] : 0);
+            out[i].array[v] = factor[0] * rt_kept.out[0][i][v] +
+                              (factor[1] != 0 ? factor[1] * rt_kept.out[1][i][v] : 0);
     return true;
 }
 
