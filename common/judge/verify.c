@@ -2,8 +2,8 @@
  * judge/verify.c - verdicts.
  *
  * Every check has one number, its severity: value / bound, or infinity where that quotient says
- * nothing (NaN, a negative value, a value against bound 0). Merging, margin and excess all follow
- * from it.
+ * nothing (NaN, a negative value, a value against bound 0). Of two checks of one name the more severe
+ * is kept.
  */
 #include "config.h"
 #include "judge/verify.h"
@@ -89,24 +89,6 @@ void rt_verdict_add(rt_verdict_t *v, const rt_verdict_t *from)
 {
     for (int i = 0; i < from->n; i++)
         verdict_add(v, from->check[i]);
-}
-
-double rt_verdict_margin(const rt_verdict_t *v)
-{
-    double worst = 0.0;
-    for (int i = 0; i < v->n; i++)
-        if (v->check[i].bound != 0.0)
-            worst = fmax(worst, check_severity(&v->check[i]));
-    return worst == 0.0 ? INFINITY : 1.0 / worst;
-}
-
-double rt_verdict_excess(const rt_verdict_t *v)
-{
-    double worst = 0.0;
-    for (int i = 0; i < v->n; i++)
-        if (!v->check[i].held)
-            worst = fmax(worst, check_severity(&v->check[i]));
-    return worst;
 }
 
 void rt_verdict_print(const rt_verdict_t *v, FILE *out)

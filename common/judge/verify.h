@@ -49,12 +49,6 @@ void rt_verdict_converged(rt_verdict_t *v, const char *name, bool reached);
 bool rt_verdict_not_converged(const rt_verdict_t *v);
 /* Adds all checks of `from` to v, as if they had been made on v. */
 void rt_verdict_add(rt_verdict_t *v, const rt_verdict_t *from);
-/* Returns the least factor between value and bound over the checks that have a non-zero bound: how
- * far an honest run is from failing. */
-double rt_verdict_margin(const rt_verdict_t *v);
-/* Returns the largest value / bound over the failed checks (infinite for NaN and for yes-or-no
- * checks), or 0 if none failed: how plainly a wrong run was caught. */
-double rt_verdict_excess(const rt_verdict_t *v);
 /* Prints one line per check. */
 void rt_verdict_print(const rt_verdict_t *v, FILE *out);
 

@@ -177,38 +177,6 @@ static void test_converged(void)
     CHECK(!rt_verdict_not_converged(&from));
 }
 
-static void test_margin(void)
-{
-    rt_verdict_t v;
-    rt_verdict_clear(&v);
-    CHECK(IS_INF(rt_verdict_margin(&v)));
-    CHECK(rt_verdict_excess(&v) == 0.0);
-    rt_verdict_true(&v, "so", true); /* bound 0 has no margin */
-    rt_verdict_check(&v, "exact", 0.0, 1.0);
-    CHECK(IS_INF(rt_verdict_margin(&v)));
-    rt_verdict_check(&v, "wide", 1.0, 64.0);
-    CHECK(rt_verdict_margin(&v) == 64.0);
-    rt_verdict_check(&v, "near", 2.0, 32.0);
-    rt_verdict_check(&v, "far", 1.0, 1024.0);
-    CHECK(rt_verdict_margin(&v) == 16.0);
-    CHECK(rt_verdict_excess(&v) == 0.0); /* none failed, however near */
-
-    rt_verdict_check(&v, "over", 8.0, 4.0);
-    rt_verdict_check(&v, "far over", 64.0, 2.0);
-    rt_verdict_check(&v, "slightly", 3.0, 2.0);
-    CHECK(rt_verdict_excess(&v) == 32.0);
-    CHECK(rt_verdict_margin(&v) == 1.0 / 32.0);
-    rt_verdict_check(&v, "nan", QUIET_NAN, 2.0);
-    CHECK(IS_INF(rt_verdict_excess(&v)));
-    CHECK(rt_verdict_margin(&v) == 0.0);
-
-    rt_verdict_clear(&v);
-    rt_verdict_check(&v, "near", 2.0, 32.0);
-    rt_verdict_true(&v, "not so", false);
-    CHECK(IS_INF(rt_verdict_excess(&v)));
-    CHECK(rt_verdict_margin(&v) == 16.0); /* over the checks that have one */
-}
-
 static void test_full(void)
 {
     static char name[RT_MAX_CHECKS + 1][16];
@@ -315,7 +283,6 @@ int main(void)
     test_same_name();
     test_add();
     test_converged();
-    test_margin();
     test_full();
     test_print();
     test_hash();
