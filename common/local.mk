@@ -47,7 +47,6 @@ common_librooftop_a_SOURCES = \
 	common/mesh/gmsh_parts.c common/mesh/gmsh_sections.c common/mesh/gmsh_tags.c \
 	common/mesh/mesh.h common/mesh/read.c \
 	common/mesh/ugrid.c \
-	common/halo/gpu_aware.c \
 	common/halo/groups.c \
 	common/halo/halo.h common/halo/state.h common/halo/halo.c \
 	common/halo/kernels.h common/halo/kernels_host.c \

@@ -7,7 +7,6 @@
 #include <unistd.h>
 #include "base/progress.h"
 #include "driver/job.h"
-#include "halo/transport.h"
 #include "machine/comm.h"
 #include "machine/shared.h"
 #include "machine/kokkos.h"
@@ -18,15 +17,12 @@ static bool is_root(void)
     return rt_comm_rank() == 0;
 }
 
-static void start_devices(const rt_run_t *run, const char *program)
+static void start_devices(const rt_run_t *run)
 {
     rt_device_select(run->opt.device, run->opt.share_device, (int)run->opt.threads);
     const rt_gpu_t *gpu = rt_device_gpu();
     rt_kokkos_start(rt_device_cpu()->threads, gpu ? gpu->ordinal : -1);
     rt_openacc_start();
-    if (gpu && rt_comm_size() > 1 &&
-        (strcmp(run->opt.transport, "auto") == 0 || strcmp(run->opt.transport, "gpu-aware") == 0))
-        rt_gpu_aware_probe(program);
 }
 
 static rt_status_t run_program(rt_run_t *run)
@@ -99,8 +95,6 @@ int rt_app_main(const rt_app_t *app, int argc, char **argv)
     rt_run_t run = {.app = app};
     rt_opt_set_t sets[RT_OPTION_SETS];
     rt_error_set_program(app->name);
-    if (argc == 2 && strcmp(argv[1], "--probe-gpu-aware") == 0)
-        return rt_gpu_aware_main();
     prepare_streams();
     rt_comm_init(&argc, &argv);
     run.config = calloc(1, app->config_size);
@@ -117,7 +111,7 @@ int rt_app_main(const rt_app_t *app, int argc, char **argv)
             rt_print_version(app);
     } else {
         rt_options_check(&run);
-        start_devices(&run, argv[0]);
+        start_devices(&run);
         if (!run.opt.list)
             status = run_program(&run);
         else if (is_root())

@@ -39,11 +39,10 @@ static const rt_opt_t common_options[] = {
             "let several ranks use one GPU (for tests; slow)"),
     RT_INT(CONFIG, threads, "threads", "N", NULL, 1, RT_MAX_THREADS,
            "OpenMP threads per rank (default: its cores)"),
-    RT_TEXT(
-        CONFIG, transport, "transport", "NAME", "auto",
-        "transport of halo messages: auto (the fastest), staged (MPI, from the host's memory), "
-        "gpu-aware (MPI, from the GPU's), nccl (on the GPU's stream), peer (GPUs of a host write "
-        "into each other's memory), none"),
+    RT_TEXT(CONFIG, transport, "transport", "NAME", "auto",
+            "transport of halo messages: auto (the fastest), staged (MPI, from the host's memory), "
+            "nccl (on the GPU's stream), peer (GPUs of a host write "
+            "into each other's memory), none"),
     RT_INT(CONFIG, seed, "seed", "N", "1", 0, 9e15, "seed of all random input"),
     RT_TEXT(CONFIG, nonce, "nonce", "TEXT", NULL,
             "text chosen by the person who asked for this run: makes the seed, and is in --json"),

@@ -67,11 +67,11 @@ typedef struct {
     rt_kind_t kind;        /* who packs: must be able to reach `space` */
     rt_space_t space;      /* of the fields */
     const char *transport; /* "auto" (the fastest of those that bring the right values, by timing),
-                              "staged" (MPI from page-locked memory), "gpu-aware" (MPI from device
-                              memory), "nccl", "peer" (GPUs of one host write into each other's
-                              memory), "none" (no messages, only the groups' local parts; used
-                              where a paper timed with communication off). A transport for device
-                              memory is replaced by staged for fields in host memory */
+                              "staged" (MPI from page-locked memory), "nccl", "peer" (GPUs of one
+                              host write into each other's memory), "none" (no messages, only the
+                              groups' local parts; used where a paper timed with communication
+                              off). A transport for device memory is replaced by staged for fields
+                              in host memory */
 } rt_halo_desc_t;
 
 /* Returns whether ranks would send each other nothing although there are several: a rung must then

@@ -1,7 +1,5 @@
 /*
- * halo/staged.c - transports `staged` and `gpu-aware`: MPI, from the host's memory or the GPU's.
- *
- * The two differ only in where the buffers are.
+ * halo/staged.c - transport `staged`: MPI, from page-locked memory of the host.
  */
 #include "config.h"
 #include <stdlib.h>
@@ -61,23 +59,9 @@ static void mpi_finish(void *opaque)
     rt_request_wait(state->requests);
 }
 
-static const char *gpu_aware_why_not(int n_peers, const int *peers)
-{
-    (void)n_peers;
-    (void)peers;
-    return rt_gpu_aware() ? NULL : "a probe showed that this MPI cannot move device memory";
-}
-
 const rt_transport_t rt_transport_staged = {.name = "staged",
                                             .buffer_space = RT_PINNED,
                                             .open = mpi_open,
                                             .close = mpi_close,
                                             .start = mpi_start,
                                             .finish = mpi_finish};
-const rt_transport_t rt_transport_gpu_aware = {.name = "gpu-aware",
-                                               .buffer_space = RT_DEVICE,
-                                               .open = mpi_open,
-                                               .close = mpi_close,
-                                               .start = mpi_start,
-                                               .finish = mpi_finish,
-                                               .why_not = gpu_aware_why_not};

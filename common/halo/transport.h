@@ -40,7 +40,7 @@ typedef struct {
     bool on_stream;
 } rt_transport_t;
 
-extern const rt_transport_t rt_transport_staged, rt_transport_gpu_aware;
+extern const rt_transport_t rt_transport_staged;
 extern const rt_transport_t rt_transport_nccl; /* in builds with NCCL */
 extern const rt_transport_t rt_transport_peer; /* in builds with CUDA */
 
@@ -54,18 +54,6 @@ static inline double rt_trial_value(int from, int to, int64_t i)
 {
     return 1 + from + 1000.0 * to + (double)i / 1048576;
 }
-
-/* --- does this MPI move device memory? (gpu_aware.c) --- */
-
-/* True only after rt_gpu_aware_probe saw a child process move device memory through this MPI.
- * A library's own answer does not count: libraries have promised it and then crashed. */
-bool rt_gpu_aware(void);
-/* Starts `program` in its hidden mode on one rank of each host. Collective. */
-void rt_gpu_aware_probe(const char *program);
-/* The hidden mode of every program: `PROGRAM --probe-gpu-aware`. Returns the exit status: 0 if MPI
- * moved device memory from this process to itself and the bytes were right. A process of its own,
- * because the usual failure is a segmentation fault. */
-int rt_gpu_aware_main(void);
 
 #ifdef __cplusplus
 }

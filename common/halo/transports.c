@@ -18,7 +18,6 @@ static const struct {
     const char *name;
     const rt_transport_t *transport; /* NULL: not in this build */
 } known[] = {{"staged", &rt_transport_staged},
-             {"gpu-aware", &rt_transport_gpu_aware},
 #if RT_HAVE_NCCL
              {"nccl", &rt_transport_nccl},
 #else
@@ -160,8 +159,7 @@ static int find_transport(const char *name)
     while (i < KNOWN && strcmp(name, known[i].name) != 0)
         i++;
     if (i == KNOWN && strcmp(name, "auto") != 0)
-        rt_refuse(RT_USAGE, "--transport %s: there are auto, staged, gpu-aware, nccl, peer, none",
-                  name);
+        rt_refuse(RT_USAGE, "--transport %s: there are auto, staged, nccl, peer, none", name);
     if (i < KNOWN && !known[i].transport)
         rt_refuse(RT_ENVIRONMENT, "--transport %s: not in this build; use auto", name);
     return i;

@@ -238,12 +238,6 @@ void rt_comm_init(int *argc, char ***argv)
         describe_library();
 }
 
-bool rt_comm_init_alone(void)
-{
-    start(NULL, NULL);
-    return true;
-}
-
 void rt_comm_finish(void)
 {
     finish_all();
@@ -278,11 +272,6 @@ void rt_comm_init(int *argc, char ***argv)
                   "whole problem; configure --with-mpi, or run it without mpirun",
                   size);
     }
-}
-
-bool rt_comm_init_alone(void)
-{
-    return false;
 }
 
 static void place_ranks(const int64_t grid[3], const int64_t part[3])

@@ -19,8 +19,6 @@ extern "C" {
 /* The first and the last call of a program. rt_comm_init tells base/error how to end all ranks. */
 void rt_comm_init(int *argc, char ***argv);
 void rt_comm_finish(void);
-/* Starts MPI in a program that no launcher started, as one rank. False: this build has no MPI. */
-bool rt_comm_init_alone(void);
 
 int rt_comm_rank(void); /* 0 .. size-1; not collective, as the next three */
 int rt_comm_size(void);
@@ -62,8 +60,8 @@ int rt_comm_agree(char *line, size_t len);
  * nrecv[size]; NULL if nothing was received. */
 void *rt_comm_exchange(const void *send, const int64_t *nsend, size_t unit, int64_t *nrecv);
 
-/* Point to point, for halos. Not collective. `data` may be device memory only if
- * rt_gpu_aware() (halo/transport.h). At most 2^31-1 bytes per message (checked). */
+/* Point to point, for halos. Not collective. `data` is host memory. At most 2^31-1 bytes per
+ * message (checked). */
 typedef struct rt_request rt_request_t;
 rt_request_t *rt_request_new(int capacity);
 void rt_request_destroy(rt_request_t *req);

@@ -67,6 +67,5 @@ ends 2 "some ranks name owners and some do not" "$tests"/test_halo some-owners
 ends 2 "there are auto, staged" "$tests"/test_halo transport teleport
 ends 3 "transport nccl: \(not in this build\|it moves device memory\)" "$tests"/test_halo transport nccl
 ends 3 "transport peer: \(not in this build\|it moves device memory\)" "$tests"/test_halo transport peer
-ends 3 "transport gpu-aware: it moves device memory" "$tests"/test_halo transport gpu-aware
 
 exit $failed

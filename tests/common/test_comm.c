@@ -10,7 +10,6 @@
 #include "config.h"
 #include <stdint.h>
 #include "check.h"
-#include "halo/transport.h"
 #include "machine/comm.h"
 #include "machine/device.h"
 #include "machine/place.h"
@@ -214,20 +213,6 @@ static void test_place(void)
     }
 }
 
-/* Without a GPU nothing is probed and nothing is promised. */
-static void test_gpu_aware(const char *program)
-{
-    CHECK(!rt_gpu_aware());
-    rt_gpu_aware_probe(program);
-    if (!rt_device_gpu() || size == 1)
-        CHECK(!rt_gpu_aware());
-    double answers[2] = {rt_gpu_aware(), -rt_gpu_aware()};
-    rt_comm_max(answers, 2);
-    CHECK(answers[0] == -answers[1]); /* the same on all ranks */
-    if (rank == 0)
-        printf("gpu-aware: %s\n", rt_gpu_aware() ? "yes, proved" : "no");
-}
-
 /* A build without MPI that mpirun started on several ranks says so, once. */
 static void test_launched_without_mpi(void)
 {
@@ -263,8 +248,6 @@ static void die_on_last_rank(void)
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
-    if (strcmp(mode, "--probe-gpu-aware") == 0)
-        return rt_gpu_aware_main();
     rt_error_set_program("test_comm");
     rt_comm_init(&argc, &argv);
     rank = rt_comm_rank();
@@ -295,7 +278,6 @@ int main(int argc, char **argv)
     test_exchange();
     if (size > 1)
         test_messages();
-    test_gpu_aware(argv[0]);
     test_launched_without_mpi();
     rt_comm_barrier();
     rt_device_release();

@@ -135,7 +135,7 @@ def check_counters(found: Findings, gpus: list[dict[str, str]]) -> None:
 
 # ---- MPI ----
 
-def check_mpi(found: Findings, program: str, launcher: Optional[str], ranks: int, gpus: list[dict[str, str]]) -> None:
+def check_mpi(found: Findings, program: str, launcher: Optional[str], ranks: int) -> None:
     """Starts ranks, which print where they run."""
     words = programs.launcher_words(launcher, ranks)
     if 'this build has no MPI' in programs.version(program).get('MPI', ''):
@@ -153,7 +153,6 @@ def check_mpi(found: Findings, program: str, launcher: Optional[str], ranks: int
     library = re.search(r'^MPI\s+(.*)', ended.text, re.M)
     found.ok('MPI', f'{ranks} ranks by {shlex.join(command[:-1 - len(problem)])}; {library[1] if library else ""}')
     check_binding(found, ended.text, ranks)
-    check_gpu_aware(found, program, words, ranks, gpus)
 
 
 def cores_of(text: str) -> set[int]:
@@ -181,17 +180,6 @@ def check_binding(found: Findings, text: str, ranks: int) -> None:
                           'mpirun --map-by slot:PE=CORES --bind-to core, srun --cpus-per-task=CORES')
     return found.ok('binding', '; '.join(f'rank {rank}: {host} cores {cores}' for rank, host, cores in rows[:4]) +
                     ('; ..' if ranks > 4 else ''))
-
-
-def check_gpu_aware(found: Findings, program: str, words: list[str], ranks: int, gpus: list[dict[str, str]]) -> None:
-    """Sends device memory through MPI and compares; a query would prove nothing."""
-    if not gpus:
-        return
-    ended = programs.run(programs.launched([program, '--probe-gpu-aware'], words, ranks), limit=120)
-    if ended.exit == 0:
-        return found.ok('GPU-aware MPI', 'device memory was sent through MPI, and arrived')
-    found.note('GPU-aware MPI', f'device memory did not arrive ({programs.reason(ended)})',
-                      'halos go through the host: an MPI with CUDA (UCX, --with-cuda) avoids that')
 
 
 # ---- The machine ----
@@ -248,7 +236,7 @@ def examine(bindir: Optional[str] = None, launcher: Optional[str] = None, ranks:
     gpus = check_gpu(found, there)
     check_counters(found, gpus)
     if there.get('nekbone'):
-        check_mpi(found, there['nekbone'], launcher, ranks, gpus)
+        check_mpi(found, there['nekbone'], launcher, ranks)
         check_kokkos(found, there['nekbone'])
         check_blas(found, there['nekbone'])
     check_machine(found)
