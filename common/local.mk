@@ -36,7 +36,6 @@ common_librooftop_a_SOURCES = \
 	common/machine/shared.h common/machine/shared.c \
 	common/machine/kokkos.h \
 	common/machine/memory.h common/machine/memory.c \
-	common/machine/place.h common/machine/place.c \
 	common/machine/replay.h common/machine/replay.c \
 	common/machine/streams.h common/machine/streams.c \
 	common/machine/timer.h common/machine/timer.c common/machine/timer_table.c \

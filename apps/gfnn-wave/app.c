@@ -265,16 +265,6 @@ static void check_receivers(const rt_run_t *run)
         rt_refuse(RT_USAGE, "--receivers %.100s: %s", config->receivers, why.text);
 }
 
-static void place_ranks(const gfnn_config_t *config)
-{
-    int64_t grid[3], part[3];
-    for (int d = 0; d < 3; d++) {
-        grid[d] = config->n_ranks[d];
-        part[d] = config->n_nodes[d] / grid[d];
-    }
-    rt_comm_place(grid, part);
-}
-
 static void configure(rt_run_t *run)
 {
     gfnn_config_t *config = run->config;
@@ -296,7 +286,6 @@ static void configure(rt_run_t *run)
     gfnn_box_count(config);
     gfnn_box_choose(config, rt_comm_size());
     check_receivers(run);
-    place_ranks(config);
 }
 
 static void describe(const rt_run_t *run, FILE *out)

@@ -199,7 +199,6 @@ static void configure(rt_run_t *run)
             (double)E[0] * (double)E[1] * (double)E[2] * pow(config->n, 3) / rt_comm_size());
     choose_ranks(config);
     share_elements(config);
-    rt_comm_place(config->ranks, config->local);
     place_rank(config);
 }
 

@@ -117,8 +117,7 @@ struct rt_app {
     const rt_extras_t *extras; /* may be NULL */
 
     /* Checks the options against each other and the ranks (rt_refuse), fills in what follows from
-     * them, and places the ranks if they are a grid (rt_comm_place). Reads no input file. May be
-     * called again after options were changed. Collective. */
+     * them. Reads no input file. May be called again after options were changed. Collective. */
     void (*configure)(rt_run_t *run);
     /* Sets the extents of scale 1, 2, 3, ... and fills config as configure would. Memory grows with
      * scale, or stays the same; the same scale gives the same extents on every machine with as many

@@ -34,7 +34,6 @@ enum { LINE = 160, PATIENCE = 40, BLOCKS = 4, TRIAL = 1000 };
 
 static struct {
     bool tried;
-    int numbering;   /* of the ranks, for which it was tried */
     ncclComm_t comm; /* NULL: not usable */
     char why[LINE + 32];
 } self;
@@ -274,11 +273,8 @@ const char *rt_nccl_why_not(void)
     char text[LINE] = "";
     if (rt_comm_size() == 1)
         return "one rank sends no messages";
-    if (self.tried && self.numbering != rt_comm_numbering()) /* its ranks have other numbers now */
-        rt_nccl_stop();
     if (!self.tried) {
         self.tried = true;
-        self.numbering = rt_comm_numbering();
         rt_device_at_release(rt_nccl_stop);
         start(text);
         snprintf(self.why, sizeof self.why, "%s", text);

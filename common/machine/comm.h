@@ -26,15 +26,8 @@ int rt_comm_local_rank(void); /* among the ranks of the same node */
 int rt_comm_local_size(void);
 int rt_comm_nodes(void);           /* how many nodes the ranks are on */
 int rt_comm_node(int rank);        /* that a rank is on: 0 .. nodes-1; rank 0 is on node 0 */
-int rt_comm_numbering(void);       /* how often rt_comm_place has numbered the ranks again */
 const char *rt_comm_library(void); /* "Open MPI v4.1.4 ...", or why there is none */
 const char *rt_comm_host(void);    /* host name of this rank */
-
-/* Numbers the ranks again, so that rank x + grid[0] (y + grid[1] z) has place (x, y, z) of this grid
- * and the ranks of a node have a compact block of it (machine/place.h). part[3]: the extents of a
- * rank's part. Without this call, and with one node, the ranks are numbered node by node. Rank 0
- * stays rank 0. What was made for the ranks before, such as halos, must be gone. */
-void rt_comm_place(const int64_t grid[3], const int64_t part[3]);
 
 void rt_comm_barrier(void);
 /* While timers are on (machine/timer.h): waits for all ranks, in a timer "waiting", so that what

@@ -12,7 +12,6 @@
 #include "check.h"
 #include "machine/comm.h"
 #include "machine/device.h"
-#include "machine/place.h"
 #include "base/error.h"
 
 static int rank, size;
@@ -161,58 +160,6 @@ static void test_identity(void)
     free(ranks);
 }
 
-/* Places these ranks, and checks that each has a place of its own, the first one that of rank 0, and
- * the area of faces between nodes. */
-static void check_place(const int *count, int nodes, const int64_t grid[3], const int64_t part[3],
-                        double cut)
-{
-    const int64_t ranks = grid[0] * grid[1] * grid[2];
-    int *place = malloc((size_t)ranks * sizeof *place),
-        *plain = malloc((size_t)ranks * sizeof *plain);
-    char *taken = calloc((size_t)ranks, 1);
-    rt_place(count, nodes, grid, part, place);
-    CHECK(place[0] == 0);
-    for (int64_t i = 0; i < ranks; i++) {
-        plain[i] = (int)i;
-        CHECK(place[i] >= 0 && place[i] < ranks && !taken[place[i]]);
-        taken[place[i]] = 1;
-    }
-    const double got = rt_place_cut(count, nodes, grid, part, place);
-    CHECK(got <= rt_place_cut(count, nodes, grid, part, plain));
-    CHECK(cut < 0 || got == cut);
-    free(place);
-    free(plain);
-    free(taken);
-}
-
-/* The cuts are counted by hand. In most cases the order of the grid has a larger one. */
-static void test_place(void)
-{
-    enum { MOST = 512 };
-    static const struct {
-        int64_t grid[3], part[3];
-        int nodes, count[6]; /* the last count is that of all further nodes */
-        double cut;
-    } cases[] = {
-        {{4, 2, 1}, {1, 1, 1}, 1, {8}, 0},
-        {{4, 2, 1}, {1, 1, 1}, 2, {4}, 2},           /* two squares, not two rows: 4 */
-        {{4, 2, 1}, {1, 1, 1}, 2, {2, 6}, 2},        /* blocks of two across x; in order: 3 */
-        {{2, 2, 1}, {4, 1, 2}, 2, {2}, 4},           /* long parts meet at their small faces; 16 */
-        {{2, 2, 1}, {1, 1, 1}, 2, {3, 1}, 2},        /* a corner */
-        {{6, 6, 1}, {1, 1, 1}, 6, {6}, 18},          /* 3x2 each; 30 */
-        {{4, 4, 4}, {1, 1, 1}, 8, {8}, 48},          /* cubes; 64 */
-        {{4, 4, 4}, {5, 5, 1}, 4, {16}, 160},        /* towers of 2x2x4: 32 faces of 5; 1200 */
-        {{16, 16, 16}, {1, 1, 1}, 512, {8}, 5376},   /* 7 planes of 256 in each direction */
-        {{4, 3, 2}, {1, 1, 1}, 4, {7, 8, 8, 1}, -1}, /* any; not more than in order */
-    };
-    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        int count[MOST];
-        for (int n = 0; n < cases[c].nodes; n++)
-            count[n] = n < 6 && cases[c].count[n] ? cases[c].count[n] : count[n - 1];
-        check_place(count, cases[c].nodes, cases[c].grid, cases[c].part, cases[c].cut);
-    }
-}
-
 /* A build without MPI that mpirun started on several ranks says so, once. */
 static void test_launched_without_mpi(void)
 {
@@ -271,7 +218,6 @@ int main(int argc, char **argv)
     rt_device_select("auto", true, 1);
     test_agree();
     test_identity();
-    test_place();
     test_reductions();
     test_broadcast();
     test_allgather();
