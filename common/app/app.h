@@ -38,7 +38,7 @@ extern "C" {
 typedef struct {
     bool help, version, list, ladder, roofline, quiet, share_device, profile;
     bool tune, isolated, no_tuning, dry_run;
-    const char *rung, *only, *size, *case_file, *device, *transport, *json, *picture, *facts;
+    const char *rung, *only, *size, *case_file, *device, *transport, *json, *picture;
     const char *tuning, *choose, *nonce;
     int64_t threads, seed, windows;
     double seconds, tune_seconds, warm_up, window;

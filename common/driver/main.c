@@ -34,8 +34,6 @@ static rt_status_t run_program(rt_run_t *run)
     if (run->opt.tune) /* a file that could not be added to is refused before time is spent */
         rt_tuning_target(run);
     rt_run_choose_size(run);
-    if (run->opt.facts)
-        return rt_facts(run);
     rt_run_read(run);
     if (is_root() && !run->opt.quiet)
         rt_print_header(run);

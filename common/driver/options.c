@@ -46,10 +46,6 @@ static const rt_opt_t common_options[] = {
     RT_INT(CONFIG, seed, "seed", "N", "1", 0, 9e15, "seed of all random input"),
     RT_TEXT(CONFIG, nonce, "nonce", "TEXT", NULL,
             "text chosen by the person who asked for this run: makes the seed, and is in --json"),
-    RT_TEXT(
-        CONFIG, facts, "facts", "RUNG,...", NULL,
-        "make the problem, verify these rungs (none: no rung), print as JSON what a result must "
-        "say of them, and stop: options, digest of the inputs, work, checks and their bounds"),
     RT_ACTION(CONFIG, dry_run, "dry-run",
               "say which rungs would run and what memory they would need, and stop"),
     RT_REAL(CONFIG, seconds, "seconds", "S", "0.3", 0, 86400,
@@ -156,7 +152,6 @@ void rt_options_complete(rt_run_t *run)
     rt_opt_set_t sets[RT_OPTION_SETS];
     rt_run_option_sets(run, sets);
     run->opt.tune = run->opt.tune || rt_opt_given(sets, RT_OPTION_SETS, "tune-seconds");
-    run->opt.quiet = run->opt.quiet || run->opt.facts;
     take_nonce(run, sets);
 }
 
@@ -236,12 +231,6 @@ void rt_options_check(rt_run_t *run)
         rt_refuse(RT_USAGE, "--roofline compares times: give --seconds more than 0");
     if (opt->picture && !extras->picture)
         rt_refuse(RT_USAGE, "--picture: %s has no picture to write", run->app->name);
-    if (opt->facts && (opt->json || opt->picture || opt->ladder || opt->tune))
-        rt_refuse(RT_USAGE, "--facts prints JSON and times nothing: leave %s out",
-                  opt->json      ? "--json"
-                  : opt->picture ? "--picture"
-                  : opt->ladder  ? "--ladder"
-                                 : "--tune");
     if (opt->dry_run && opt->json)
         rt_refuse(RT_USAGE, "--dry-run runs nothing: leave --json out");
     if (opt->size)

@@ -117,8 +117,8 @@ find_transports()
 # digest COMMAND...: prints the digest of its inputs; fails if it has none.
 digest()
 {
-    "$@" --facts none >facts.out || return
-    sed -n 's/.*"inputs_digest":"\([0-9a-f]*\)".*/\1/p' facts.out
+    "$@" --seconds 0 --quiet --json digest.json >digest.out || return
+    sed -n 's/.*"inputs_digest": "\([0-9a-f]*\)".*/\1/p' digest.json
 }
 
 # digests COMMAND FILE...: prints how many different digests the inputs from these files have; nothing if one has none.

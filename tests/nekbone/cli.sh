@@ -198,7 +198,7 @@ refused 2 "--json ./in.case: the same file as --case" "$nekbone" --case in.case 
 refused 2 "it is a link to a file that is not there" "$nekbone" --json link
 rm -f in.case link
 if [ -w /dev/full ]; then
-    for what in "$small" --help --list --version "$small --facts none"; do
+    for what in "$small" --help --list --version; do
         "$nekbone" $what >/dev/full 2>full.err
         got=$?
         read_messages full.err
