@@ -8,7 +8,6 @@ There is no verdict, and no mean, where a side was disturbed: it is UNSTEADY, or
 bandwidth there, which no program changes.
 """
 import argparse
-import json
 import math
 import os
 import statistics
@@ -31,7 +30,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('files', nargs='+', metavar='FILE', help='results, folders of rooftop run, their archives, or '
                         'the run.json of one, such as docs/reference/small.json; all others are compared with the first')
     parser.add_argument('--ladders', action='store_true', help='with the rungs of ladders')
-    parser.add_argument('--json', action='store_true', help='print JSON, for programs')
 
 
 class Figure(NamedTuple):
@@ -219,10 +217,6 @@ def main(args: argparse.Namespace) -> int:
         raise Fault(USAGE, 'compare takes two files or more')
     sides = [Side(given) for given in archive.given(args.files)]
     tables = [(other, compare(sides[0], other)) for other in sides[1:]]
-    if args.json:
-        compared = [{'with': other.path, 'rows': [row._asdict() for row in rows]} for other, rows in tables]
-        print(json.dumps({'base': sides[0].path, 'compared': compared}, indent=1))
-        return VALID
     ladders = False
     for other, rows in tables:
         shown = [row for row in rows if row.measured or args.ladders] or rows

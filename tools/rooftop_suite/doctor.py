@@ -1,7 +1,6 @@
 """`rooftop doctor`: each line says OK, or what to do. What can be tried is tried: MPI is started, ranks are asked where
 they run, and device memory is sent through MPI."""
 import argparse
-import json
 import os
 import platform
 import re
@@ -17,7 +16,6 @@ ARCHITECTURES = re.compile(r'architectures ([\d,a-z]+)')
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     programs.add_launcher(parser)
     parser.add_argument('--ranks', type=count, default=2, metavar='N', help='to try MPI with (default 2)')
-    parser.add_argument('--json', action='store_true', help='print JSON, for programs')
     parser.add_argument('--node', action='store_true', help="only print this node's environment, as one line of JSON")
     programs.add_arguments(parser)
 
@@ -249,11 +247,7 @@ def main(args: argparse.Namespace) -> int:
         return VALID
     rows = examine(args.bindir, args.launcher, args.ranks)
     wrong = [row for row in rows if row.state == 'FIX']
-    if args.json:
-        print(json.dumps({'kind': 'doctor', 'findings': [row._asdict() for row in rows],
-                          'environment': machine.environment()}, indent=1))
-    else:
-        for row in rows:
-            print(f'{row.state:5}{row.name:14} {row.text}{" -> " if row.remedy else ""}{row.remedy}')
-        print(f'doctor: {len(wrong)} to fix' if wrong else 'doctor: nothing to fix')
+    for row in rows:
+        print(f'{row.state:5}{row.name:14} {row.text}{" -> " if row.remedy else ""}{row.remedy}')
+    print(f'doctor: {len(wrong)} to fix' if wrong else 'doctor: nothing to fix')
     return ENVIRONMENT if wrong else VALID

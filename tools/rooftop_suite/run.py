@@ -16,8 +16,8 @@ import sys
 import time
 from typing import Optional
 
-from . import (ENVIRONMENT, INVALID, USAGE, VALID, Fault, Interrupted, Json, aggregate, cli, disk, doctor, machine,
-               nodes, plan, programs, quiet, records, results, source)
+from . import (ENVIRONMENT, INVALID, USAGE, VALID, Fault, Interrupted, Json, aggregate, cli, disk, machine, nodes,
+               plan, programs, quiet, records, results, source)
 from .cli import seconds
 from .plan import Plan
 from .progress import Progress
@@ -108,10 +108,6 @@ def begin(path: str, made: Plan) -> Folder:
         'environment': {**machine.environment(), **nodes.environment(made.launcher, made.ranks)},
         'steps': records.plain(made.steps()), 'summary': {},
         'aggregate': Aggregate(None, 'the run is not complete').to_json()})
-    if made.official:
-        found = doctor.examine(options.get('bindir'), options.get('launcher'), max(2, made.ranks))
-        disk.save(os.path.join(path, 'doctor.json'), {'schema': results.SCHEMA, 'kind': 'doctor',
-                                                         'findings': [row._asdict() for row in found]})
     return Folder.create(path, manifest)
 
 

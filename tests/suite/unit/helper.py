@@ -11,7 +11,7 @@ import unittest
 SOURCE = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(SOURCE / 'tools'))
 
-from rooftop_suite import climb, disk, figures, lesson_page, lessons, programs, recorded, results  # noqa: E402: the path
+from rooftop_suite import climb, figures, lesson_page, lessons, programs, recorded, results  # noqa: E402: the path
 
 
 def sample(name):

@@ -8,7 +8,7 @@ from unittest import mock
 
 from helper import SOURCE, program, sample
 
-from rooftop_suite import Fault, aggregate, archive, compare, disk, figures, judge, portability, results, run, scale, table
+from rooftop_suite import Fault, aggregate, archive, compare, figures, judge, portability, results, run, scale, table
 
 
 def figure(fom, noise=0.01, **problem):

@@ -1,7 +1,6 @@
 """Tables of rooftop study, and its report on known numbers."""
 import contextlib
 import io
-import os
 import unittest
 from unittest import mock
 
