@@ -19,7 +19,7 @@ TEXTS = {  # what must be read
               'gfnn-wave, ladder: UNSTEADY: solve-simd', 'UNSTEADY windows differ by 16.7 %', 'was timed for 0.3 s here and for 5 s in the measured run',
               'The ladder of fun3d-mcpi is not in this folder.',
               'fun3d-mcpi --ladder --json whole/ladder-fun3d-mcpi.json', 'The ladder: predictor', 'gfnn-wave-picture.vti',
-              'open the file with ParaView', 'Scaling of fun3d-mcpi, gfnn-wave is not in this folder.',
+              'is in the folder, and is not drawn here: no ', 'Scaling of fun3d-mcpi, gfnn-wave is not in this folder.',
               'rooftop scale APP --into whole', 'nekbone, peak', '--choose fetch=next'],
     'hostile': ['<script>alert(1)</script>', 'not a whole JSON file', 'failed:',
                 'alya-rhs.json: not a result by docs/result-schema.json',

@@ -77,7 +77,7 @@ def both(name: str, title: str, what: str, height: float, draw: Callable[['Axes'
     for form, width in (('plot', NARROW),) if small else (('plot wide', WIDE), ('plot narrow', NARROW)):
         with matplotlib.rc_context({**LOOK, 'svg.hashsalt': f'{name}-{width}'}):
             figure, file = Figure((width / 72, height / 72)), io.StringIO()
-            figure.set_layout_engine('constrained', w_pad=2 / 72, h_pad=2 / 72)
+            figure.set_layout_engine('constrained', w_pad=2 / 72, h_pad=4 / 72)
             draw(figure.subplots(), width)
             figure.savefig(file, format='svg', metadata={'Date': None})
         parts.append(f'<div class="{form}">{of_page(file.getvalue(), f"{name}-{width}", title, what)}</div>')
@@ -113,6 +113,11 @@ def legend(ax: 'Axes', kinds: list[str], ladders: Sequence[str] = (), y: float =
     if handles:
         wide = ax.figure.get_figwidth() > 6
         ax.legend(handles=handles, loc='lower left', bbox_to_anchor=(0, y), ncol=4 if wide else 2)
+
+
+def of_legend(kinds: list[str], ladders: Sequence[str] = ()) -> int:
+    """Returns the height of a legend in two columns."""
+    return 19 * math.ceil(sum(len(each) for each in (kinds, ladders) if len(each) > 1) / 2)
 
 
 def named(ax: 'Axes', names: Sequence[str]) -> None:
@@ -174,9 +179,8 @@ def climb(name: str, title: str, rungs: Sequence[Rung], unit: str, scale: float,
         legend(ax, kinds_of(rungs))
 
     said = '; '.join(f'{rung.name}: {short(rung.fom / scale) if rung.fom else rung.verdict}' for rung in rungs)
-    top = (0, 4, 24, 42, 42)[len(kinds_of(rungs))]
-    return both(name, title, f'Bars of {unit}, one per rung. {said}', 24 * len(rungs) + 46 + top, draw,
-                small)
+    return both(name, title, f'Bars of {unit}, one per rung. {said}',
+                24 * len(rungs) + 54 + of_legend(kinds_of(rungs)), draw, small)
 
 
 def ends_of(rung: Rung, scale: float) -> list[tuple[str, str]]:
@@ -253,7 +257,7 @@ def roofline(name: str, title: str, points: list[Dot], roofs: dict[str, tuple[st
 
     said = '; '.join(f'{p.name}: {short(p.intensity)} flop per byte, {short(p.rate)} GFlop/s' for p in points)
     return both(name, title, f'Ceilings: {", ".join(label for label, _ in roofs.values())}. Points: {said}',
-                tall + 64 + 17 * len(roofs) + 18 * ((len(ladders) > 1) + (len(kinds_of(points)) > 1)), draw, small)
+                tall + 68 + 17 * len(roofs) + of_legend(kinds_of(points), ladders), draw, small)
 
 
 # ---- Noise ----
