@@ -39,7 +39,7 @@ done
 [ -z "$more" ] || "$python" - 2>&1 <<'end' || fail "the notebook"
 import contextlib, io, json, os, sys, types
 shown = []
-sys.modules['IPython'] = types.ModuleType('IPython')
+sys.modules['IPython'] = types.SimpleNamespace(get_ipython=lambda: None)
 sys.modules['IPython.display'] = types.SimpleNamespace(HTML=str, display=shown.append)
 os.chdir('lesson')
 names, said = {}, io.StringIO()
