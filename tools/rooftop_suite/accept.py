@@ -45,9 +45,10 @@ class Row(NamedTuple):
 
 
 def same_way(command: list[str]) -> list[str]:
-    """Returns the options of a step's command that say where it ran."""
+    """Returns the options of a step's command that say how it ran. A rung that was not named is not named here either:
+    extents of a size are those that the candidates for a default need."""
     pairs = zip(command, command[1:])
-    return [word for name, value in pairs if name in ('--device', '--threads') for word in (name, value)]
+    return [word for name, value in pairs if name in ('--device', '--threads', '--rung') for word in (name, value)]
 
 
 def problem(there: Program, run: Run) -> list[str]:
@@ -57,7 +58,7 @@ def problem(there: Program, run: Run) -> list[str]:
     else:
         words = ['--size', run.size]
     choice = ','.join(f'{name}={value}' for name, value in there.rungs[0].choice.items())
-    return words + (['--choose', choice] if choice else []) + ['--no-tuning', '--rung', there.rungs[0].name]
+    return words + (['--choose', choice] if choice else []) + ['--no-tuning']
 
 
 def measure(folder: Folder, step: Step, there: Program, args: argparse.Namespace) -> Program:
@@ -89,6 +90,8 @@ def compare_problem(there: Program, here: Program) -> Iterator[str]:
         told, got = there.options.get(name), here.options.get(name)
         if told != got:
             yield f'--{name} is {told} there, and {got} by its size and defaults'
+    if there.rungs[0].name != here.rungs[0].name:
+        yield f'its rung is {there.rungs[0].name} there, {here.rungs[0].name} here'
     before, now = (result.rungs[0].credited_flop_per_unit or 0.0 for result in (there, here))
     if abs(before - now) > CREDITED * now:
         yield f'a unit is credited with {before:.6g} flops there, {now:.6g} here'
@@ -115,9 +118,10 @@ def row_of(there: Program, here: Program) -> Row:
         return noise_of(rung.window_seconds or [], rung.spread or 0.0)
     both = math.hypot(noise(told), noise(got))
     before, now = told.seconds_per_unit or 0.0, got.seconds_per_unit
+    wrong = [*compare_problem(there, here)]
     if got.verdict == 'UNSTEADY' or not now:
-        return Row(there.program, told.name, before, now, both, [], '; '.join(got.disturbed) or 'it was not timed')
-    wrong = [*compare_problem(there, here), *compare_machine(there, here)]
+        return Row(there.program, told.name, before, now, both, wrong, '; '.join(got.disturbed) or 'it was not timed')
+    wrong += compare_machine(there, here)
     if now > before * (1 + 2 * both):
         wrong.insert(0, f'slower: {100 * (now / before - 1):.1f} % more time per unit, noise {100 * both:.1f} %')
     return Row(there.program, told.name, before, now, both, wrong, '')
@@ -126,7 +130,7 @@ def row_of(there: Program, here: Program) -> Row:
 def print_row(row: Row) -> None:
     here = f'{1e6 * row.here:12.1f}' if row.here else '-'
     ratio = f'{row.there / row.here:7.3f}' if row.here else '-'
-    said = f'no verdict: {row.unsteady}' if row.unsteady else '; '.join(row.wrong) or 'as the folder says'
+    said = '; '.join(row.wrong) or (f'no verdict: {row.unsteady}' if row.unsteady else 'as the folder says')
     print(f'{row.app:12}{row.rung:16}{1e6 * row.there:12.1f}{here:>12}{ratio:>8}{100 * row.noise:7.1f} %  {said}',
           flush=True)
 

@@ -271,6 +271,8 @@ class Accepted(unittest.TestCase):
         degree, credited = accept.compare_problem(there, here)
         self.assertEqual(degree, '--degree is 5 there, and 9 by its size and defaults')
         self.assertIn('a unit is credited with', credited)
+        here.rungs[0].verdict = 'UNSTEADY'
+        self.assertEqual(accept.row_of(there, here).wrong, [degree, credited])  # whatever disturbed the times
 
     def test_words(self):
         run = results.Run.from_json(sample('run'))
