@@ -118,7 +118,6 @@ void rt_job_digest(const rt_run_t *run, const void *problem, char hex[RT_SHA256_
 /* --roofline. */
 rt_grade_t rt_study_roofline(rt_run_t *run, json_t *root);
 
-
 /* --- tables.c: text for the user, rank 0 --- */
 
 void rt_print_header(const rt_run_t *run);

@@ -110,12 +110,10 @@ void rt_meter_learn(rt_meter_t *m, const rt_ceilings_t *again)
 /* Returns whether a full measurement shows what was known before it. */
 static bool confirms(const double rate[RT_RATES], const rt_ceilings_t *known)
 {
-    const double before[RT_RATES] = {[RT_LOOP_COPY] = known->copy,
-                                     [RT_LOOP_TRIAD] = known->triad,
-                                     [RT_LOOP_READ] = known->read,
-                                     [RT_LOOP_UPDATE] = known->update,
-                                     [RT_RATE_FMA64] = known->fma64,
-                                     [RT_RATE_FMA32] = known->fma32};
+    const double before[RT_RATES] = {
+        [RT_LOOP_COPY] = known->copy,   [RT_LOOP_TRIAD] = known->triad,
+        [RT_LOOP_READ] = known->read,   [RT_LOOP_UPDATE] = known->update,
+        [RT_RATE_FMA64] = known->fma64, [RT_RATE_FMA32] = known->fma32};
     bool same = true;
     for (int i = 0; i < RT_RATES; i++)
         same = same && fabs(rate[i] - before[i]) <= RT_CEILING_NOISE * before[i];

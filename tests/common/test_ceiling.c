@@ -439,8 +439,8 @@ static void test_steady(void)
                                1.02};
     CHECK(rt_steady(&quiet) && rt_unrest_said(&quiet, said) == 0);
     for (int i = 0; i < RT_UNRESTS; i++) {
-        static const char *const text[] = {"windows differ by", "other programs", "hypervisor", "below",
-                                           "faster than the ceilings"};
+        static const char *const text[] = {"windows differ by", "other programs", "hypervisor",
+                                           "below", "faster than the ceilings"};
         rt_unrest_t unrest = quiet;
         double *const of[] = {&unrest.spread, &unrest.waited, &unrest.stolen, &unrest.slowed,
                               &unrest.share};

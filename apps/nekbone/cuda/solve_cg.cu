@@ -373,7 +373,8 @@ void nek_pcg_memory(const nek_config_t *config, rt_space_t space, double bytes[R
 {
     nek_single_memory(config, space, bytes);
     const nek_grid_t g = nek_grid_of(config, static_cast<int>(config->degree));
-    bytes[RT_PINNED] += sizeof(double) * NEK_TRACED * static_cast<double>(config->max_iterations + 1);
+    bytes[RT_PINNED] +=
+        sizeof(double) * NEK_TRACED * static_cast<double>(config->max_iterations + 1);
     bytes[space] += sizeof(double) * static_cast<double>(config->local_elements) *
                     (1.0 / nek_elements_a_block(config->n) + double{NEK_MOST_LEVELS - 1});
     if (rt_comm_size() > 1)
