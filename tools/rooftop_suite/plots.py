@@ -108,7 +108,8 @@ def kinds_of(rungs: Union[Sequence[Rung], Sequence[Dot]]) -> list[str]:
 def legend(ax: 'Axes', kinds: list[str], ladders: Sequence[str] = (), y: float = 1.01) -> None:
     """Says above which colour is which processor and which sign which ladder, unless there is only one."""
     rows = [('s', COLOURS[kind], KINDS[kind]) for kind in kinds if len(kinds) > 1] + \
-        [(SIGNS[i % len(SIGNS)], SOFT, printable(ladder)) for i, ladder in enumerate(ladders) if len(ladders) > 1]
+        [(SIGNS[i % len(SIGNS)], SOFT, printable(ladder or 'the first ladder')) for i, ladder in enumerate(ladders)
+         if len(ladders) > 1]
     handles = [ax.plot([], [], sign, color=colour, label=name)[0] for sign, colour, name in rows]
     if handles:
         wide = ax.figure.get_figwidth() > 6
