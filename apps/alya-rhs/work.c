@@ -108,7 +108,7 @@ static const model_t models[] = {
 };
 
 /* Returns the row of a rung, or NULL. On a CPU Kokkos runs the loops of cpu-closed. */
-static const model_t *find_model(const rt_rung_t *rung)
+static const model_t *model_of(const rt_rung_t *rung)
 {
     const bool vectors = rung->kind == RT_KOKKOS && !rt_kind_on_gpu(RT_KOKKOS);
     const char *name = vectors ? "cpu-closed" : rung->name;
@@ -121,16 +121,8 @@ static const model_t *find_model(const rt_rung_t *rung)
 void alya_work_check(const rt_rung_t *ladder, int n)
 {
     for (int i = 0; i < n; i++)
-        RT_EXPECT(find_model(&ladder[i]), RT_USAGE, "%s has no row in models[] of work.c",
+        RT_EXPECT(model_of(&ladder[i]), RT_USAGE, "%s has no row in models[] of work.c",
                   ladder[i].name);
-}
-
-/* Returns the row of a rung. One that is on no ladder, a mutant in a test, does what the reference
- * does. */
-static const model_t *model_of(const rt_rung_t *rung)
-{
-    const model_t *found = find_model(rung);
-    return found ? found : &models[0];
 }
 
 void alya_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)

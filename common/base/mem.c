@@ -129,14 +129,12 @@ static void host_fill(void *dst, rt_space_t space, int byte, size_t bytes)
     host_set(dst, byte, bytes);
 }
 
-static void host_draw(void *x, rt_space_t space, const void *base, size_t n, size_t size,
-                      rt_draw_t draw)
+static void host_draw(void *x, const void *base, size_t n, size_t size, rt_draw_t draw)
 {
     const double *base64 = base;
     const float *base32 = base;
     double *x64 = x;
     float *x32 = x;
-    (void)space;
 #ifdef _OPENMP
 #pragma omp parallel for schedule(static)
 #endif
@@ -350,10 +348,8 @@ void rt_draw(void *x, rt_space_t space, const void *base, size_t n, size_t size,
         return;
     check_range(x, space, n * size, "a drawn field");
     check_range(base, space, n * size, "the base of a drawn field");
-    if (space == RT_HOST)
-        rt_mem_host.draw(x, space, base, n, size, draw);
-    else
-        backend->draw(x, space, base, n, size, draw);
+    const rt_mem_backend_t *drawing = space == RT_DEVICE ? backend : &rt_mem_host;
+    drawing->draw(x, base, n, size, draw);
 }
 
 void *rt_clone(const void *host, size_t n, size_t size, rt_space_t space)

@@ -20,8 +20,8 @@ typedef struct {
     void (*copy)(void *dst, rt_space_t dst_space, const void *src, rt_space_t src_space,
                  size_t bytes);
     void (*fill)(void *dst, rt_space_t space, int byte, size_t bytes);
-    void (*draw)(void *x, rt_space_t space, const void *base, size_t n, size_t size,
-                 rt_draw_t draw);
+    /* in device memory */
+    void (*draw)(void *x, const void *base, size_t n, size_t size, rt_draw_t draw);
     size_t (*available)(rt_space_t space);
 } rt_mem_backend_t;
 

@@ -99,7 +99,8 @@ void rt_draft_publish(rt_draft_t *d, const char *path)
                      rt_draft_cause(error));
 }
 
-void rt_draft_discard(rt_draft_t *d)
+/* Removes the draft. */
+static void discard(rt_draft_t *d)
 {
     if (d->fd < 0)
         return;
@@ -129,6 +130,6 @@ bool rt_draft_probe(const char *path, rt_text_t *why)
     rt_draft_begin(&draft, path);
     if (draft.error)
         rt_text(why, "%s", rt_draft_cause(draft.error));
-    rt_draft_discard(&draft);
+    discard(&draft);
     return draft.error == 0;
 }

@@ -37,8 +37,6 @@ int rt_draft_end(rt_draft_t *draft);
 /* Does the same, and notes why nothing was written (rt_unwritten), with the name that the user
  * gave. */
 void rt_draft_publish(rt_draft_t *draft, const char *path);
-/* Removes the draft. */
-void rt_draft_discard(rt_draft_t *draft);
 /* Returns an error of the above in words for the user. */
 const char *rt_draft_cause(int error);
 /* Tries whether `path` could be written. Returns false, and why, if not; leaves no trace. */

@@ -21,7 +21,7 @@ static FILE *text_new(rt_vtk_t *vtk, const char *type, char **text, size_t *leng
     return out;
 }
 
-/* Adds an array of so many points or cells; returns its number. Its place is still that after the
+/* Adds an array of `tuples` points or cells; returns its number. Its place is still that after the
  * text. */
 static int add_array(rt_vtk_t *vtk, FILE *out, const rt_vtk_array_t *array, int64_t tuples)
 {

@@ -19,17 +19,10 @@
 #include "machine/comm.h"
 #include "machine/timer.h"
 
-enum { LEAST_THREADS = 16, MOST_THREADS = 256, LEAST_RUNS = 4, MOST_STOPS = 3 };
+enum { LEAST_THREADS = 16, MOST_THREADS = 256, LEAST_RUNS = 4, MOST_RUNS = 200, MOST_STOPS = 3 };
 enum { MOMENT_SEED = 29, LENGTH_SEED = 31 };
 static const double budget = 0.07;                   /* seconds of all cores */
 static const double patience = 0.5, most_stop = 0.2; /* seconds */
-
-static int most_runs = 200;
-
-void rt_perturb_limit(int runs)
-{
-    most_runs = runs;
-}
 
 static struct timespec span(double seconds)
 {
@@ -101,7 +94,7 @@ static void stops_destroy(void)
     sigaction(STOP_SIGNAL, &stops.before, NULL);
 }
 
-/* Stops each thread a few times from now on, for a run that takes so many seconds if nobody does. */
+/* Stops each thread a few times from now on, for a run that takes this long undisturbed. */
 static void stops_set(double seconds, uint64_t run)
 {
     const double length = (0.9 + 0.6 * rt_random(run, LENGTH_SEED)) * seconds;
@@ -163,7 +156,7 @@ double rt_perturb(void (*run)(void *data), double (*error)(void *data), void *da
     run_once(run, error, data, &worst); /* starts the threads */
     const double alone = run_once(run, error, data, &worst).seconds;
     stops_new();
-    for (uint64_t i = 0; i < (uint64_t)most_runs; i++) {
+    for (uint64_t i = 0; i < MOST_RUNS; i++) {
         if (i >= LEAST_RUNS && (spent.busy > budget || spent.seconds > patience))
             break;
         stops_set(alone, i);

@@ -19,8 +19,6 @@ extern "C" {
  * Where threads cannot be interrupted one by one (not Linux, no OpenMP), they are only more.
  * Collective if `run` or `error` is: all ranks make the same number of calls. */
 double rt_perturb(void (*run)(void *data), double (*error)(void *data), void *data);
-/* For tests whose faults are no races: at most so many runs from now on. */
-void rt_perturb_limit(int runs);
 
 #ifdef __cplusplus
 }

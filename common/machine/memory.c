@@ -82,20 +82,11 @@ static size_t cuda_available(rt_space_t space)
     return left;
 }
 
-static void cuda_draw(void *x, rt_space_t space, const void *base, size_t n, size_t size,
-                      rt_draw_t draw)
-{
-    if (space == RT_DEVICE)
-        rt_draw_cuda(x, base, n, size, draw);
-    else
-        rt_mem_host.draw(x, space, base, n, size, draw);
-}
-
 static const rt_mem_backend_t cuda_backend = {.alloc = cuda_alloc,
                                               .release = cuda_release,
                                               .copy = cuda_copy,
                                               .fill = cuda_fill,
-                                              .draw = cuda_draw,
+                                              .draw = rt_draw_cuda,
                                               .available = cuda_available};
 #endif
 
@@ -149,15 +140,6 @@ static void kokkos_fill(void *dst, rt_space_t space, int byte, size_t bytes)
     kokkos_spread(dst, seed, sizeof seed, bytes);
 }
 
-static void kokkos_draw(void *x, rt_space_t space, const void *base, size_t n, size_t size,
-                        rt_draw_t draw)
-{
-    if (space == RT_DEVICE)
-        rt_kokkos_draw(x, base, n, size, draw);
-    else
-        rt_mem_host.draw(x, space, base, n, size, draw);
-}
-
 /* Where the back-end does not say what is free, only an allocation that fails shows it. */
 static size_t kokkos_available(rt_space_t space)
 {
@@ -169,7 +151,7 @@ static const rt_mem_backend_t kokkos_backend = {.alloc = kokkos_alloc,
                                                 .release = kokkos_release,
                                                 .copy = kokkos_copy,
                                                 .fill = kokkos_fill,
-                                                .draw = kokkos_draw,
+                                                .draw = rt_kokkos_draw,
                                                 .available = kokkos_available};
 
 /* ---- which one is in use ---- */

@@ -69,7 +69,7 @@ class Ceilings(Record):
     fma_spread: Optional[float] = None
     latency_s: Optional[float] = None
     message_bytes_per_s: Optional[float] = None
-    update_bytes_per_s: float = 0.0  # of CPUs, since 1.0
+    update_bytes_per_s: float = 0.0  # of CPUs
 
     def bandwidth(self) -> tuple[float, str]:
         """Returns the highest bandwidth, and the loop that has it."""

@@ -92,7 +92,7 @@ static void gather(const gfnn_view_t *, const double *dots, int n, const gfnn_pl
     RT_CUDA_LAUNCHED();
 }
 
-/* Reads what kernels write while the stream is at work, until so many iterations are done. Asking the
+/* Reads what kernels write while the stream is at work, until this many iterations are done. Asking the
  * stream finds a GPU that is lost, and ends the wait where nothing more will come. */
 static gfnn_told_t wait_for(const gfnn_place_t *place, int64_t iterations)
 {
