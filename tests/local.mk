@@ -70,6 +70,7 @@ rt_gpu_scripts = \
 	tests/gfnn-wave/gpu_forms.sh \
 	tests/gfnn-wave/gpu_ranks.sh \
 	tests/gfnn-wave/gpu_lost.sh \
+	tests/fun3d-mcpi/gpu_types.sh \
 	tests/fun3d-mcpi/gpu.sh \
 	tests/fun3d-mcpi/gpu_flow.sh \
 	tests/fun3d-mcpi/gpu_ranks.sh \

@@ -1,15 +1,7 @@
-# gpu.sh - every rung that runs on a GPU: precisions, block sizes, sweeps, sizes down to a few rows; with
-# RT_SANITIZE=1 also compute-sanitizer. gpu_flow.sh tests the nonlinear step, gpu_ranks.sh two ranks.
+# gpu.sh - every rung that runs on a GPU: threads per block, sweeps, sizes down to a few rows; with RT_SANITIZE=1 also
+# compute-sanitizer. gpu_types.sh tests precisions and block sizes, gpu_flow.sh the nonlinear step, gpu_ranks.sh two ranks.
 . "${abs_top_srcdir:-.}/tests/fun3d-mcpi/lib.sh" || exit 1
 find_gpu_rungs
-
-# ladder NAME OPTION...: runs all rungs; none may be left out.
-ladder()
-{
-    name=$1
-    shift
-    valid "$name" "$mcpi" "$@" --ladder --seconds 0 && ran "$name" $gpu_rungs
-}
 
 if sanitizing; then # a block of 7 needs two passes of a warp, one of 5 leaves lanes idle
     for rung in $gpu_rungs; do
@@ -26,21 +18,6 @@ if sanitizing; then # a block of 7 needs two passes of a warp, one of 5 leaves l
     esac
     [ $RT_SANITIZE != only ] || exit $failed
 fi
-
-# All compiled kernels: 4 types of O, 2 of dQ, 2 of the sums, 4 block sizes.
-for nb in 4 5 6 7; do
-    for o in fp64 fp32 fp16 bf16; do
-        ladder types-$nb-$o --surface 5 --layers 6 --block-size $nb --offdiagonal $o
-    done
-    for dq in fp64 fp32; do
-        for sum in fp64 fp32; do
-            ladder sums-$nb-$dq-$sum --surface 5 --layers 6 --block-size $nb --dq $dq \
-                --accumulate $sum
-        done
-    done
-done
-ladder all-fp64 --surface 5 --layers 6 --offdiagonal fp64 --dq fp64 --accumulate fp64
-ladder mixed --surface 5 --layers 6 --offdiagonal bf16 --dq fp64 --accumulate fp64
 
 # Threads per block.
 for rung in naive warp-shared warp-shuffle six-rows; do

@@ -107,3 +107,11 @@ find_gpu_rungs()
     grep -A 2 '^kokkos ' list.out | grep -q 'absent:' || gpu_rungs="$gpu_rungs kokkos"
     gpu_flows="flow-cuda $(grep -A 3 '^flow-kokkos ' list.out | grep -q 'absent:' || echo flow-kokkos)"
 }
+
+# ladder NAME OPTION...: runs all rungs that run on a GPU; none may be left out.
+ladder()
+{
+    name=$1
+    shift
+    valid "$name" "$mcpi" "$@" --ladder --seconds 0 && ran "$name" $gpu_rungs
+}
