@@ -20,15 +20,18 @@ apps_fun3d_mcpi_libmcpi_a_SOURCES = \
 	apps/fun3d-mcpi/input/cells.c \
 	apps/fun3d-mcpi/input/chunks.h \
 	apps/fun3d-mcpi/input/colour.c \
+	apps/fun3d-mcpi/input/distance.c \
 	apps/fun3d-mcpi/input/dual.c \
 	apps/fun3d-mcpi/input/flow.h \
 	apps/fun3d-mcpi/input/flow.c \
 	apps/fun3d-mcpi/input/graph.c \
 	apps/fun3d-mcpi/input/input.c \
+	apps/fun3d-mcpi/input/lookups.h \
 	apps/fun3d-mcpi/input/mtx.c \
 	apps/fun3d-mcpi/input/narrow.h \
 	apps/fun3d-mcpi/input/order.c \
 	apps/fun3d-mcpi/input/part.c \
+	apps/fun3d-mcpi/input/partition.c \
 	apps/fun3d-mcpi/input/piece.c \
 	apps/fun3d-mcpi/input/surface.c \
 	apps/fun3d-mcpi/input/system.c \

@@ -10,6 +10,7 @@
 #include <string.h>
 #include "base/threads.h"
 #include "flow/flow.h"
+#include "input/lookups.h"
 
 enum { SOLUTION_SEED = 31 }; /* added to --seed: dQ* */
 

@@ -5,7 +5,6 @@
  */
 #include "config.h"
 #include "graph_test.h"
-#include "base/sort.h"
 
 /* --- orders --- */
 
@@ -281,26 +280,6 @@ static void check_special_parts(void)
     mcpi_part_destroy(NULL);
 }
 
-/* --- memory of rt_sort --- */
-
-static void check_sort_memory(void)
-{
-    enum { N = 100000 };
-    uint64_t *key = RT_NEW(uint64_t, N, RT_HOST);
-    uint32_t *value = RT_NEW(uint32_t, N, RT_HOST);
-    for (uint64_t i = 0; i < N; i++) {
-        key[i] = rt_hash(i, 1);
-        value[i] = (uint32_t)i;
-    }
-    const size_t before = rt_mem_used(RT_HOST);
-    rt_mem_reset_high_water();
-    rt_sort(key, value, N);
-    const double took = (double)(rt_mem_high_water(RT_HOST) - before);
-    CHECK(took <= 1.01 * rt_sort_memory(N) && took >= 0.9 * rt_sort_memory(N));
-    RT_FREE(key, RT_HOST);
-    RT_FREE(value, RT_HOST);
-}
-
 int main(void)
 {
     check_orders();
@@ -309,7 +288,6 @@ int main(void)
     check_all_parts(path(101));
     check_all_parts(stars(1, 2500));
     check_special_parts();
-    check_sort_memory();
     CHECK(rt_mem_used(RT_HOST) == 0);
     return check_done();
 }
