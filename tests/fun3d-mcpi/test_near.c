@@ -10,7 +10,7 @@
 #include "config.h"
 #include "graph_test.h"
 #include "apps/fun3d-mcpi/mcpi.h"
-#include "apps/fun3d-mcpi/near.h"
+#include "apps/fun3d-mcpi/cuda/near.h"
 
 enum { RANKS = 3, MOST_BLOCKS = 7, LENGTH = 3 /* rows per chunk */, SWEEPS = 3, LAUNCHES = 3 };
 

@@ -263,7 +263,7 @@ bool mcpi_count_wing(mcpi_config_t *config);
 /* Returns the run's config with the counts of its input, if it has one yet, else the estimates. */
 mcpi_config_t mcpi_counted(const rt_run_t *run);
 
-/* --- system.c: from the exact matrix to the system that is swept --- */
+/* --- matrix.c --- */
 
 /* The exact matrix, FP64, not scaled. Host memory. */
 typedef struct {
@@ -274,6 +274,16 @@ typedef struct {
     double *O; /* [start[rows]][nb*nb] column-major */
     double *R; /* [rows][nb] */
 } mcpi_matrix_t;
+/* Makes D and O of the part's rows; R is not set. of_file: rows come from a matrix file. */
+mcpi_matrix_t *mcpi_matrix_new(const mcpi_source_t *source, mcpi_part_t *part, bool of_file);
+void mcpi_matrix_destroy(mcpi_matrix_t *matrix);
+/* Computes R = A dQ. dq: host [rows + ghosts][nb] with current ghosts. */
+void mcpi_matrix_multiply(mcpi_matrix_t *matrix, const double *dq);
+/* Returns ||R - A dQ|| / ||R|| over all ranks: Euclidean norms of all values, neither scaled nor
+ * weighted, so that the rows of large cells count most. dq as above. Collective. */
+double mcpi_residual(const mcpi_matrix_t *matrix, const double *R, const double *dq);
+
+/* --- system.c, chunks.c: the system that is swept --- */
 
 /* What the rungs sweep, in host memory: block row i is scaled by 2^-exponent[i], which is exact and
  * does not change dQ; O is rounded to its type; D is factored. */
@@ -294,6 +304,12 @@ typedef struct {
 mcpi_system_t *mcpi_system_new(const mcpi_matrix_t *matrix, mcpi_type_t type, char *why,
                                size_t len);
 void mcpi_system_destroy(mcpi_system_t *system);
+/* Returns how many bytes rows first .. last - 1 of O take in chunks (chunks.h). */
+size_t mcpi_chunk_bytes(const mcpi_system_t *system, int64_t first, int64_t last);
+/* Puts these rows of the system's O into chunks, at to[mcpi_chunk_bytes]. */
+void mcpi_chunk_rows(const mcpi_system_t *system, int64_t first, int64_t last, void *to);
+/* Returns all of O in chunks, in `space`. */
+void *mcpi_chunks_new(const mcpi_system_t *system, rt_space_t space);
 /* Computes x = D^-1 b with D of LU above, nb values. */
 void mcpi_solve_block(int nb, const double *LU, const double *b, double *x);
 

@@ -7,7 +7,7 @@
 #ifndef MCPI_NEAR_H
 #define MCPI_NEAR_H
 
-#include "input/input.h"
+#include "../input/input.h"
 
 #ifdef __cplusplus
 extern "C" {
