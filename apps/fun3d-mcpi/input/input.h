@@ -323,6 +323,8 @@ uint16_t mcpi_to_bf16(double x);
 double mcpi_from_bf16(uint16_t x);
 /* Returns value k of an array of that type, as a double. */
 double mcpi_value(const void *array, mcpi_type_t type, int64_t k);
+/* Rounds x to value k of such an array. */
+void mcpi_put_value(void *array, mcpi_type_t type, int64_t k, double x);
 
 #ifdef __cplusplus
 }
