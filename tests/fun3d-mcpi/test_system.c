@@ -200,10 +200,10 @@ static void check_refused(const mcpi_source_t *source, mcpi_type_t type, char wh
 static void check_refusals(const mcpi_source_t *source)
 {
     check_refused(source, MCPI_FP64, 'D', -1, 0, "is zero");
-    check_refused(source, MCPI_FP64, 'D', 3, NAN, "diagonal block is finite");
-    check_refused(source, MCPI_FP64, 'D', 0, INFINITY, "diagonal block is finite");
-    check_refused(source, MCPI_FP32, 'O', 7, -INFINITY, "off-diagonal blocks is finite");
-    check_refused(source, MCPI_FP16, 'R', 4, NAN, "right-hand side is finite");
+    check_refused(source, MCPI_FP64, 'D', 3, NAN, "is finite");
+    check_refused(source, MCPI_FP64, 'D', 0, INFINITY, "is finite");
+    check_refused(source, MCPI_FP32, 'O', 7, -INFINITY, "is finite");
+    check_refused(source, MCPI_FP16, 'R', 4, NAN, "is finite");
     check_refused(source, MCPI_FP64, 'D', 0, 0, "pivot 1");
     check_refused(source, MCPI_FP64, 'P', 0, 0, "pivot 2");
     check_refused(source, MCPI_FP64, 'P', 0, 1e-13, "pivot 2");

@@ -53,65 +53,25 @@ static void number_rows(mcpi_part_t *part, const mcpi_graph_t *graph, const mcpi
 
 /* --- columns --- */
 
-/* Sorts column[0 .. n-1] ascending, and place along with it. Shell sort with gaps that shrink by
- * 2.25: for a common row little more than insertion sort, and a hub's million need no memory. */
-static void sort_columns(int32_t *column, int32_t *place, int64_t n)
+/* A list of neighbours ascends by vertex; its columns are counted and placed by colour. */
+static void enter_columns(mcpi_part_t *part, const mcpi_graph_t *graph, const uint16_t *colour,
+                          const uint32_t *list, const int32_t *local)
 {
-    int64_t gap = 1;
-    while (gap < n / 4)
-        gap = gap * 9 / 4 + 1;
-    for (;; gap = gap * 4 / 9 > 1 ? gap * 4 / 9 : 1) {
-        for (int64_t i = gap; i < n; i++) {
-            const int32_t c = column[i], p = place[i];
-            int64_t at = i;
-            for (; at >= gap && column[at - gap] > c; at -= gap) {
-                column[at] = column[at - gap];
-                place[at] = place[at - gap];
-            }
-            column[at] = c;
-            place[at] = p;
-        }
-        if (gap == 1)
-            return;
-    }
-}
-
-/* Fills place[vertices] with each vertex's place by colour, then number, and its inverse. */
-static void sort_by_colour(const mcpi_piece_t *piece, const mcpi_order_t *order, int32_t *place,
-                           int32_t *inverse)
-{
-    int64_t next[MCPI_MAX_COLOURS + 1] = {0};
-    for (int64_t v = 0; v < piece->vertices; v++)
-        next[order->colour[v] + 1]++;
-    for (int c = 0; c < order->colours; c++)
-        next[c + 1] += next[c];
-    for (int64_t v = 0; v < piece->vertices; v++) {
-        place[v] = (int32_t)next[order->colour[v]]++;
-        inverse[place[v]] = (int32_t)v;
-    }
-}
-
-static void enter_columns(mcpi_part_t *part, const mcpi_graph_t *graph, const mcpi_piece_t *piece,
-                          const mcpi_order_t *order, const uint32_t *list, const int32_t *local)
-{
-    int32_t *sorting = RT_NEW(int32_t, (size_t)piece->vertices, RT_HOST);
-    int32_t *inverse = RT_NEW(int32_t, (size_t)piece->vertices, RT_HOST);
-    sort_by_colour(piece, order, sorting, inverse);
 #pragma omp parallel for schedule(dynamic, 1024)
     for (int64_t i = 0; i < part->rows; i++) {
-        const int64_t n = part->start[i + 1] - part->start[i];
         const int32_t *neighbour = graph->neighbour + graph->start[list[i]];
-        int32_t *column = part->column + part->start[i], *place = part->place + part->start[i];
-        for (int64_t k = 0; k < n; k++) {
-            column[k] = sorting[neighbour[k]];
-            place[k] = (int32_t)k;
-        }
-        sort_columns(column, place, n);
+        const int64_t n = part->start[i + 1] - part->start[i];
+        int64_t next[MCPI_MAX_COLOURS + 1] = {part->start[i]};
         for (int64_t k = 0; k < n; k++)
-            column[k] = local[inverse[column[k]]];
+            next[colour[neighbour[k]] + 1]++;
+        for (int c = 0; c < part->colours; c++)
+            next[c + 1] += next[c];
+        for (int64_t k = 0; k < n; k++) {
+            const int64_t at = next[colour[neighbour[k]]]++;
+            part->column[at] = local[neighbour[k]];
+            part->place[at] = (int32_t)k;
+        }
     }
-    RT_FREE(sorting, RT_HOST);
-    RT_FREE(inverse, RT_HOST);
 }
 
 mcpi_part_t *mcpi_part_new(const mcpi_graph_t *graph, const mcpi_piece_t *piece,
@@ -138,7 +98,7 @@ mcpi_part_t *mcpi_part_new(const mcpi_graph_t *graph, const mcpi_piece_t *piece,
         part->start[i + 1] = part->start[i] + graph->start[list[i] + 1] - graph->start[list[i]];
     part->column = RT_NEW(int32_t, (size_t)part->start[part->rows], RT_HOST);
     part->place = RT_NEW(int32_t, (size_t)part->start[part->rows], RT_HOST);
-    enter_columns(part, graph, piece, order, list, local);
+    enter_columns(part, graph, order->colour, list, local);
     RT_FREE(list, RT_HOST);
     RT_FREE(local, RT_HOST);
     return part;

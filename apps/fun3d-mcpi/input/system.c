@@ -127,7 +127,7 @@ void mcpi_solve_block(int nb, const double *LU, const double *b, double *x)
 
 /* --- rows --- */
 
-typedef enum { GOOD, D_INFINITE, O_INFINITE, R_INFINITE, D_TINY, O_OVERFLOW, D_PIVOT } fault_t;
+typedef enum { GOOD, INFINITE, D_TINY, O_OVERFLOW, D_PIVOT } fault_t;
 
 static double largest_entry(const double *D, int n)
 {
@@ -145,12 +145,10 @@ static fault_t make_row(mcpi_system_t *s, const mcpi_matrix_t *m, int64_t i, int
     const int64_t first = m->part->start[i] * nb2, count = m->part->start[i + 1] * nb2 - first;
     const double *D = m->D + i * nb2;
     double *LU = s->LU + i * nb2;
-    if (rt_count_nonfinite(D, (size_t)nb2) > 0)
-        return D_INFINITE;
-    if (rt_count_nonfinite(m->O + first, (size_t)count) > 0)
-        return O_INFINITE;
-    if (rt_count_nonfinite(m->R + i * nb, (size_t)nb) > 0)
-        return R_INFINITE;
+    if (rt_count_nonfinite(D, (size_t)nb2) > 0 ||
+        rt_count_nonfinite(m->O + first, (size_t)count) > 0 ||
+        rt_count_nonfinite(m->R + i * nb, (size_t)nb) > 0)
+        return INFINITE;
     const double largest = largest_entry(D, nb2);
     *size = largest;
     if (largest < 0x1p-1022) /* 0, or a denormal, which has lost its precision */
@@ -187,9 +185,8 @@ static void name_row(const mcpi_matrix_t *matrix, int64_t vertex, char *row, siz
 static void explain(fault_t fault, mcpi_type_t type, const char *row, int where, double size,
                     char *why, size_t len)
 {
-    static const char *const name[] = {"diagonal block", "off-diagonal blocks", "right-hand side"};
-    if (fault <= R_INFINITE)
-        snprintf(why, len, "%s: not all of its %s is finite", row, name[fault - D_INFINITE]);
+    if (fault == INFINITE)
+        snprintf(why, len, "%s: not all of its blocks and right-hand side is finite", row);
     else if (fault == D_TINY)
         snprintf(why, len, "%s: its diagonal block is zero (largest entry %.3g)", row, size);
     else if (fault == O_OVERFLOW)
