@@ -78,25 +78,6 @@ static void check_meshes(int ranks, bool finely)
     rt_mesh_destroy(whole);
 }
 
-/* A sixteenth of a mesh takes less than half of what the whole takes: there never is a whole. */
-static void check_memory(void)
-{
-    const mcpi_wing_t large = {.n = 14, .layers = 40, .seed = 3};
-    int64_t n;
-    rt_mem_reset_high_water();
-    rt_mesh_t *mesh = mcpi_wing_new(&large);
-    const size_t most = rt_mem_high_water(RT_HOST);
-    int64_t *own = list_own(mesh->vertices, 16, 8, false, &n);
-    rt_mesh_destroy(mesh);
-    mcpi_piece_t *piece;
-    rt_mem_reset_high_water();
-    mesh = mcpi_wing_part(&large, own, n, &piece);
-    CHECK(2 * rt_mem_high_water(RT_HOST) < most);
-    rt_mesh_destroy(mesh);
-    mcpi_piece_destroy(piece);
-    RT_FREE(own, RT_HOST);
-}
-
 /* --- all ranks together --- */
 
 /* The parts are the ranges of the curve: equal in blocks, none empty, each vertex in one. */
@@ -189,7 +170,6 @@ int main(int argc, char **argv)
         check_meshes(1, false);
         check_meshes(5, false);
         check_meshes(3, true);
-        check_memory();
     }
     check_together(false);
     check_together(true);

@@ -147,49 +147,6 @@ static void precision(const char *mesh, bool is_full, const level_t *level, int 
     }
 }
 
-/* --- what is put aside --- */
-
-/* Of three solves, after which the first, as a sample, and the second, as the last, are put aside,
- * one is left out; 3: none. Returns whether what they left is valid, and then that of one more. */
-static bool is_valid_without(const app_test_t *t, const rt_rung_t *rung, int left_out, bool *then)
-{
-    static const rt_keep_t keep[3] = {RT_KEEP_NOTHING, RT_KEEP_SAMPLE, RT_KEEP_LAST};
-    static const uint64_t draw[3] = {5, 7, 0};
-    rt_verdict_t verdict[2];
-    void *solver = mcpi_app.solver_new(t->problem, rung);
-    for (int k = 0; k < 3; k++) {
-        mcpi_app.spoil(solver, draw[k], keep[k]);
-        if (k != left_out)
-            mcpi_app.solve(solver);
-    }
-    rt_verdict_clear(&verdict[0]);
-    mcpi_app.verify_after(solver, &verdict[0]);
-    mcpi_app.spoil(solver, 0, RT_KEEP_NOTHING);
-    mcpi_app.solve(solver);
-    rt_verdict_clear(&verdict[1]);
-    mcpi_app.verify_after(solver, &verdict[1]);
-    mcpi_app.solver_destroy(solver);
-    *then = verdict[1].valid;
-    return verdict[0].valid;
-}
-
-/* Each of the two is judged, and then forgotten. */
-static void put_aside(const char *settings)
-{
-    app_test_t t;
-    app_test_new(&t, &mcpi_app, settings);
-    for (int i = 0; i < MCPI_RUNGS; i++) {
-        bool then;
-        if (!app_test_can_run(&t.run, &mcpi_ladder[i]))
-            continue;
-        for (int left_out = 0; left_out <= 3; left_out++) {
-            CHECK(is_valid_without(&t, &mcpi_ladder[i], left_out, &then) == (left_out == 3));
-            CHECK(then);
-        }
-    }
-    app_test_destroy(&t);
-}
-
 int main(int argc, char **argv)
 {
     /* measured with another program, for 43,700 rows: fewer rows converge faster, to the same
@@ -205,7 +162,6 @@ int main(int argc, char **argv)
     manufactured("surface=4 layers=5 cfl=10 block-size=7 offdiagonal=fp64 dq=fp64 accumulate=fp64");
     manufactured(
         "surface=4 layers=5 cfl=10 block-size=15 offdiagonal=fp64 dq=fp64 accumulate=fp64");
-    put_aside("surface=3 layers=5 sweeps=2 steps=1");
     rt_text_t why;
     CHECK(!mcpi_fixed_refuse(NULL, &(const mcpi_config_t){.nb = 7}, &why));
     CHECK(strstr(mcpi_fixed_refuse(NULL, &(const mcpi_config_t){.nb = 8}, &why), "of 4 to 7"));
