@@ -60,7 +60,7 @@ for walls in 2 1,2 none; do
     valid walls "$mcpi" $cpu --mesh "$samples/mixed.msh" --walls $walls --rung cpu-simd
     [ "$(fingerprint walls)" != "$(fingerprint mixed-msh)" ] || fail "--walls $walls changes nothing"
 done
-valid ahead "$mcpi" $cpu $small --rung cpu-simd --choose ahead=16,rows=16
+valid rows "$mcpi" $cpu $small --rung cpu-simd --choose rows=16
 valid tuned "$mcpi" --device cpu $small --rung cpu-simd --seconds 0.005 --windows 1 --tune --tune-seconds 0.2 --tuning t.tuning
 grep -q '"point": {"nb": 5.0, "bytes": [24].0, "rows": [0-9.]*}, "rung": "cpu-simd"' t.tuning || fail "--tune writes no point: $(cat t.tuning)"
 valid ring "$mcpi" $cpu --mesh "$samples/ring.mtx" --ladder
