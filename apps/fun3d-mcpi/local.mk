@@ -23,8 +23,8 @@ apps_fun3d_mcpi_libmcpi_a_SOURCES = \
 	apps/fun3d-mcpi/input/colour.c \
 	apps/fun3d-mcpi/input/distance.c \
 	apps/fun3d-mcpi/input/dual.c \
-	apps/fun3d-mcpi/input/flow.h \
-	apps/fun3d-mcpi/input/flow.c \
+	apps/fun3d-mcpi/input/blocks.h \
+	apps/fun3d-mcpi/input/blocks.c \
 	apps/fun3d-mcpi/input/graph.c \
 	apps/fun3d-mcpi/input/input.c \
 	apps/fun3d-mcpi/input/lookups.h \

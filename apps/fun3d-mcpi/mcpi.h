@@ -33,7 +33,7 @@ extern const rt_app_t mcpi_app;
 
 enum { MCPI_SAMPLES = 16 };
 typedef struct {
-    /* mcpi_residual after so many sweeps from dQ = 0. */
+    /* mcpi_residual after sweep[i] sweeps from dQ = 0. */
     int samples;
     int64_t sweep[MCPI_SAMPLES];
     double residual[MCPI_SAMPLES];

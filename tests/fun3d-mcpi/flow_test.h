@@ -9,7 +9,7 @@
 
 #include <math.h>
 #include <string.h>
-#include "apps/fun3d-mcpi/input/flow.h"
+#include "apps/fun3d-mcpi/input/blocks.h"
 #include "tests/common/check.h"
 
 /* --- meshes --- */

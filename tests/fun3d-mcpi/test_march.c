@@ -164,17 +164,17 @@ static void tile_fluxes(const mcpi_tiles_t *t, int32_t tile, const double *copy,
  * taken backwards, so that the order of the curve matters. */
 static void test_tiles(const rt_mesh_t *mesh, double mu)
 {
-    static double copy[MCPI_MEMBERS * MCPI_LONG_SPOT], F[MCPI_TILE][MCPI_FACE_VALUES];
+    static double copy[MCPI_MEMBERS * MCPI_LONG_NODE], F[MCPI_TILE][MCPI_FACE_VALUES];
     enum { LANES = 3 };
     flow_t t = flow_new(mesh, "1", "none", mu);
     const int64_t rows = t.f.rows;
-    uint32_t *turn = RT_NEW(uint32_t, (size_t)rows, RT_HOST);
+    uint32_t *order = RT_NEW(uint32_t, (size_t)rows, RT_HOST);
     int64_t seen = 0;
     for (int64_t i = 0; i < rows; i++)
-        turn[i] = (uint32_t)(rows - 1 - i);
+        order[i] = (uint32_t)(rows - 1 - i);
     set_stream(&t, 0.1);
     residual(&t);
-    CHECK(mcpi_tiles_new(t.part, t.geometry, turn, RT_HOST, &t.f.tiles) == -1);
+    CHECK(mcpi_tiles_new(t.part, t.geometry, order, RT_HOST, &t.f.tiles) == -1);
     const mcpi_tiles_t *tiles = &t.f.tiles;
     CHECK(tiles->tiles > 1 && tiles->part_first[rows] == t.geometry->faces);
     for (int32_t tile = 0; tile < tiles->tiles; tile++) {
@@ -183,19 +183,19 @@ static void test_tiles(const rt_mesh_t *mesh, double mu)
         CHECK(end - first <= MCPI_TILE);
         CHECK(tiles->entry[end] - tiles->entry[first] <= MCPI_TILE_ENTRIES);
         CHECK(tiles->face_first[tile + 1] - tiles->face_first[tile] <= MCPI_TILE_FACES);
-        copy_members(&t.f, tile, NB + 3, MCPI_SHORT_SPOT, copy);
+        copy_members(&t.f, tile, NB + 3, MCPI_SHORT_NODE, copy);
         for (int64_t place = first; place < end; place++, seen++) {
             double sum[3 * NB] = {0}, g[3 * NB];
             for (int lane = 0; lane < LANES; lane++)
                 mcpi_tile_slopes(copy, (int)(place - first), tiles->near + tiles->entry[place],
                                  tiles->entry[place + 1] - tiles->entry[place], lane, LANES, sum);
-            mcpi_fit_slopes(&t.f, turn[place], sum, g);
-            CHECK(differ(3 * NB, g, 1, t.f.gradient + 3 * NB * turn[place]) < 1e-12);
+            mcpi_fit_slopes(&t.f, order[place], sum, g);
+            CHECK(differ(3 * NB, g, 1, t.f.gradient + 3 * NB * order[place]) < 1e-12);
         }
-        copy_members(&t.f, tile, MCPI_LONG_SPOT, MCPI_LONG_SPOT, copy);
+        copy_members(&t.f, tile, MCPI_LONG_NODE, MCPI_LONG_NODE, copy);
         tile_fluxes(tiles, tile, copy, F);
         for (int64_t place = first; place < end; place++) {
-            const int64_t i = turn[place];
+            const int64_t i = order[place];
             const double before = t.f.rate[i];
             double R[NB], *out = F[place - first];
             for (int lane = 0; lane < LANES && mu > 0; lane++)
@@ -208,7 +208,7 @@ static void test_tiles(const rt_mesh_t *mesh, double mu)
     }
     CHECK(seen == rows);
     mcpi_tiles_destroy(&t.f.tiles, RT_HOST);
-    RT_FREE(turn, RT_HOST);
+    RT_FREE(order, RT_HOST);
     flow_destroy(&t);
 }
 
@@ -226,10 +226,10 @@ static void test_no_room(void)
     }
     memcpy(mesh->x, (const double[]){0, 0, 0, 0, 0, 1}, 6 * sizeof(double));
     flow_t t = flow_new(mesh, "none", "none", 0);
-    uint32_t turn[RING + 2];
+    uint32_t order[RING + 2];
     for (uint32_t i = 0; i < RING + 2; i++)
-        turn[i] = i;
-    const int64_t row = mcpi_tiles_new(t.part, t.geometry, turn, RT_HOST, &t.f.tiles);
+        order[i] = i;
+    const int64_t row = mcpi_tiles_new(t.part, t.geometry, order, RT_HOST, &t.f.tiles);
     CHECK(row >= 0 && t.part->vertex[row] < 2);
     CHECK(t.f.tiles.tiles == 0);
     flow_destroy(&t);

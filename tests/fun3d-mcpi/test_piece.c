@@ -5,7 +5,7 @@
 #include "config.h"
 #include "graph_test.h"
 #include <math.h>
-#include "apps/fun3d-mcpi/input/flow.h"
+#include "apps/fun3d-mcpi/input/blocks.h"
 
 enum { SURFACE = 9, LAYERS = 11 };
 static const mcpi_wing_t wing = {.n = SURFACE, .layers = LAYERS, .seed = 3};

@@ -26,7 +26,7 @@ static bool can_sweep(const rt_run_t *run, const rt_rung_t *rung)
     return strcmp(rung->ladder, "sweeps") == 0 && app_test_can_run(run, rung);
 }
 
-/* Returns dQ after so many sweeps from 0, with the problem's R; to be freed. */
+/* Returns dQ after n sweeps from 0, with the problem's R; to be freed. */
 static double *sweep(mcpi_problem_t *p, const rt_rung_t *rung, int64_t sweeps)
 {
     double *dq = RT_NEW(double, values(p), RT_HOST);

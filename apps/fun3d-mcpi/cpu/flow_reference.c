@@ -1,6 +1,6 @@
 /*
  * flow_reference.c - the nonlinear step by the definition, the oracle of the ladder "flow": slopes
- * from normal equations that are solved on the spot, dense flux Jacobians and |A| as a polynomial of
+ * from normal equations that are solved on the node, dense flux Jacobians and |A| as a polynomial of
  * them, everything in FP64 except what O is stored in. Sweeps by the rung "reference".
  *
  * Advantage: anyone can check it against the textbook; it shares no formula with flow/physics.h but

@@ -8,7 +8,7 @@
 #include "config.h"
 #include <math.h>
 #include <string.h>
-#include "flow.h"
+#include "blocks.h"
 #include "lookups.h"
 
 /* What a vertex knows: the nearest wall vertex; in which round it was found, -1 if none is known,

@@ -8,7 +8,7 @@
 #include "config.h"
 #include <math.h>
 #include <string.h>
-#include "flow.h"
+#include "blocks.h"
 #include "lookups.h"
 
 /* Computes sum += factor a x b. */

@@ -11,7 +11,7 @@
  * mesh, some 130 bytes per vertex of the whole, or the matrix, is on every rank until then.
  */
 #include "config.h"
-#include "flow.h"
+#include "blocks.h"
 #include <math.h>
 #include <string.h>
 

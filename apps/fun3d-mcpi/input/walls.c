@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "flow.h"
+#include "blocks.h"
 #include "lookups.h"
 
 /* Reads the next tag of a list and moves *at behind it and its comma. Returns false if it is no

@@ -1,9 +1,9 @@
 /*
- * flow.h - what a flow is made of: dual mesh, walls, and the blocks of one face. Other files ask
+ * blocks.h - what a flow is made of: dual mesh, walls, and the blocks of one face. Other files ask
  * the source for rows.
  */
-#ifndef MCPI_FLOW_H
-#define MCPI_FLOW_H
+#ifndef MCPI_BLOCKS_H
+#define MCPI_BLOCKS_H
 
 #include "input.h"
 
@@ -53,7 +53,7 @@ void mcpi_find_areas(const mcpi_incidence_t *in, const char *tags, const uint8_t
 void mcpi_find_distance(const mcpi_graph_t *graph, const mcpi_piece_t *piece, const double *x,
                         const uint8_t *wall, double *far, uint8_t *odd);
 
-/* --- flow.c --- */
+/* --- blocks.c --- */
 
 /* Makes the made-up flow on a source whose dual mesh and walls are known: mu, length and q. far: the
  * distance from the wall. Collective. */

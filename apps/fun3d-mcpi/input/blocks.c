@@ -1,5 +1,5 @@
 /*
- * flow.c - the blocks: linearised Roe flux, viscous terms, pseudo-time and walls on a mesh of any
+ * blocks.c - the blocks: linearised Roe flux, viscous terms, pseudo-time and walls on a mesh of any
  * elements, about a made-up flow.
  *
  * Idea: any blocks can be swept, but the rate of convergence depends on them. So the blocks are
@@ -30,7 +30,7 @@
 #include "config.h"
 #include <math.h>
 #include <string.h>
-#include "flow.h"
+#include "blocks.h"
 
 static const double ratio = 1.4;         /* ratio of specific heats, gamma */
 static const double prandtl = 0.72;      /* laminar air */
