@@ -23,6 +23,10 @@ typedef struct {
     int chunks;
 } mcpi_chunks_t;
 
+/* Cuts the rows into chunks of at most that number of rows and blocks. Dies if a row has more blocks.
+ * The caller fills offset. All arrays are the caller's. */
+mcpi_chunks_t mcpi_cut_rows(const mcpi_part_t *part, int64_t rows, int64_t blocks);
+
 /* What a block updates of one colour: `boundaries` chunks from chunk `boundary` on, and then the
  * others of its `chunks`, from chunk `interior` on. */
 typedef struct {

@@ -20,44 +20,6 @@
 #include "staged.cuh"
 #include "staged_lists.cuh"
 
-/* Cuts the rows into chunks; fills the arrays where not NULL, and returns the number of chunks. A
- * chunk ends at its limits, and where a range of rows ends that `rows` may be called for. */
-template <class K> static int cut(const mcpi_part_t *part, const mcpi_chunks_t &to)
-{
-    int chunks = 0;
-    for (int c = 0; c < part->colours; c++) {
-        const int64_t ends[2] = {part->boundary_end[c], part->colour_start[c + 1]};
-        int64_t row = part->colour_start[c];
-        if (to.colour)
-            to.colour[c] = chunks;
-        for (int half = 0; half < 2; half++) {
-            if (half == 1 && to.interior)
-                to.interior[c] = chunks;
-            while (row < ends[half]) {
-                int64_t next = row;
-                while (next < ends[half] && next - row < K::rows &&
-                       part->start[next + 1] - part->start[row] <= K::blocks)
-                    next++;
-                RT_EXPECT(next > row, RT_ENVIRONMENT,
-                          "row %lld has %lld neighbours, and a record of the staged rung takes %u: "
-                          "use --rung six-rows",
-                          static_cast<long long>(row),
-                          static_cast<long long>(part->start[row + 1] - part->start[row]),
-                          K::blocks);
-                if (to.first_row)
-                    to.first_row[chunks] = static_cast<int32_t>(row);
-                chunks++;
-                row = next;
-            }
-        }
-    }
-    if (to.colour)
-        to.colour[part->colours] = chunks;
-    if (to.first_row)
-        to.first_row[chunks] = static_cast<int32_t>(part->rows);
-    return chunks;
-}
-
 template <class K>
 static mcpi_record_layout_t layout_of_chunk(const mcpi_part_t *part, const mcpi_chunks_t &chunks,
                                             int k)
@@ -69,15 +31,7 @@ static mcpi_record_layout_t layout_of_chunk(const mcpi_part_t *part, const mcpi_
 
 template <class K> static mcpi_chunks_t new_chunks(const mcpi_part_t *part)
 {
-    mcpi_chunks_t chunks = {};
-    const auto colours = static_cast<size_t>(part->colours);
-    chunks.chunks = cut<K>(part, chunks);
-    const auto n = static_cast<size_t>(chunks.chunks);
-    chunks.first_row = RT_NEW(int32_t, n + 1, RT_HOST);
-    chunks.colour = RT_NEW(int32_t, colours + 1, RT_HOST);
-    chunks.interior = RT_NEW(int32_t, colours, RT_HOST);
-    chunks.offset = RT_NEW(uint32_t, n + 1, RT_HOST);
-    cut<K>(part, chunks);
+    mcpi_chunks_t chunks = mcpi_cut_rows(part, K::rows, K::blocks);
     uint64_t units = 0;
     chunks.offset[0] = 0;
     for (int k = 0; k < chunks.chunks; k++) {
@@ -309,7 +263,7 @@ static void memory(const mcpi_config_t *config, double bytes[RT_SPACES])
     const double padded = config->nb % 2 ? nb * nb : nb * nb + 2;
     const double records = blocks * (4 + size * padded) + rows * 8 * (nb * nb + nb) + rows * 32;
     bytes[RT_DEVICE] += records + rows * 8 * (nb + 3) + rows * 4;
-    bytes[RT_HOST] += records + rows * (3 * 8 + 4 + 4);
+    bytes[RT_HOST] += records + rows * (3 * 8 + 4 * 4);
     if (config->counts.ghosts > 0) /* what ghosts ask of their owners, and the answers */
         bytes[RT_HOST] += 3 * sizeof(double) * (rows + static_cast<double>(config->counts.ghosts));
 }

@@ -220,7 +220,6 @@ typedef struct {
     int nb;
     double cfl, mach, reynolds;
     const char *walls, *symmetry;
-    uint64_t seed;
 } mcpi_flow_t;
 mcpi_source_t *mcpi_flow_new(const rt_mesh_t *mesh, mcpi_piece_t *piece, const mcpi_flow_t *flow);
 /* Returns whether an option's `tags` are a list of tags, each of which some boundary face has; "none"
