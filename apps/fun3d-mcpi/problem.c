@@ -167,22 +167,23 @@ void mcpi_digest(const void *problem, rt_digest_t *digest)
 
 /* --- all of it --- */
 
-bool mcpi_wants_flow(const rt_run_t *run)
+/* Returns whether rungs of a ladder may run; other: the other ladder. */
+static bool wants(const rt_run_t *run, const char *ladder, const char *other)
 {
     const rt_options_t *opt = &run->opt;
     const rt_rung_t *rung = opt->rung ? rt_ladder_find(mcpi_ladder, MCPI_RUNGS, opt->rung) : NULL;
+    return rung ? strcmp(rung->ladder, ladder) == 0 : !opt->only || strcmp(opt->only, other) != 0;
+}
+
+bool mcpi_wants_flow(const rt_run_t *run)
+{
     rt_text_t why;
-    if (mcpi_flow_refuse(NULL, run->config, &why))
-        return false;
-    return rung ? strcmp(rung->ladder, "flow") == 0
-                : !opt->only || strcmp(opt->only, "sweeps") != 0;
+    return !mcpi_flow_refuse(NULL, run->config, &why) && wants(run, "flow", "sweeps");
 }
 
 bool mcpi_wants_sweeps(const rt_run_t *run)
 {
-    const rt_options_t *opt = &run->opt;
-    const rt_rung_t *rung = opt->rung ? rt_ladder_find(mcpi_ladder, MCPI_RUNGS, opt->rung) : NULL;
-    return rung ? strcmp(rung->ladder, "flow") != 0 : !opt->only || strcmp(opt->only, "flow") != 0;
+    return wants(run, "sweeps", "flow");
 }
 
 static void print_set_up(const mcpi_problem_t *p)

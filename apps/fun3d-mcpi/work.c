@@ -127,23 +127,6 @@ static double making_source(const mcpi_config_t *config, const counts_t *c)
     return source + mesh * (m + from) + lists * m + COLUMN * columns;
 }
 
-/* Returns the bytes of this rank's part. */
-static double part_memory(const counts_t *c)
-{
-    return 2 * INDEX * c->b + VALUE * c->n + 2 * VALUE * (c->n + c->g);
-}
-
-static double matrix_memory(const counts_t *c)
-{
-    return VALUE * (c->nb * c->nb * (c->b + c->n) + 2 * c->nb * c->n);
-}
-
-static double system_memory(const mcpi_config_t *config, const counts_t *c)
-{
-    const double o = (double)mcpi_type_size((mcpi_type_t)config->offdiagonal);
-    return o * c->nb * c->nb * c->b + VALUE * (c->nb * c->nb + c->nb) * c->n + INDEX * c->n;
-}
-
 /* Returns the bytes of start, column, O, LU and R in the rung's space; on the host only start is a
  * copy. Chunks take more room: see input/chunks.h. */
 static double view_memory(const mcpi_config_t *config, const counts_t *c, bool on_host,
@@ -161,13 +144,16 @@ static double problem_memory(const rt_run_t *run, const mcpi_config_t *config, c
                              double *making)
 {
     const bool sweeps = mcpi_wants_sweeps(run);
-    const double matrix = sweeps ? matrix_memory(c) : VALUE * c->nb * c->n;
-    const double source = source_memory(config, c), part = part_memory(c);
+    const double o = (double)mcpi_type_size((mcpi_type_t)config->offdiagonal);
+    const double nb2 = c->nb * c->nb, values = VALUE * c->nb * c->n;
+    const double matrix = sweeps ? VALUE * nb2 * (c->b + c->n) + 2 * values : values;
+    const double system = sweeps ? o * nb2 * c->b + VALUE * nb2 * c->n + values + INDEX * c->n : 0;
+    const double source = source_memory(config, c);
+    const double part = 2 * INDEX * c->b + VALUE * c->n + 2 * VALUE * (c->n + c->g);
     /* colours, keys and lists of the order, rows */
     const double ordering = source + part + 60 * (c->n + c->g);
     const double filling = source + part + matrix + ROW_SCRATCH;
-    const double kept =
-        part + matrix + (sweeps ? system_memory(config, c) : 0) + halo_memory(c, RT_HOST);
+    const double kept = part + matrix + system + halo_memory(c, RT_HOST);
     /* the right-hand side needs dQ* of ghosts too */
     *making = fmax(making_source(config, c), fmax(ordering, filling));
     *making = fmax(*making, kept + fmax(halo_set_up(c), VALUE * c->nb * (c->n + c->g)));

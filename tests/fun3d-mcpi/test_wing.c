@@ -5,9 +5,6 @@
  * graph, the dual mesh.
  */
 #include "config.h"
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 #include "flow_test.h"
 
 static mcpi_wing_t wing_of(int64_t n, int64_t layers)
@@ -202,41 +199,6 @@ static void check_layers(void)
     }
 }
 
-static bool same_meshes(const rt_mesh_t *a, const rt_mesh_t *b)
-{
-    bool same = memcmp(a->x, b->x, 3 * (size_t)a->vertices * sizeof *a->x) == 0;
-    for (int t = 0; t < RT_ELEMENTS; t++) {
-        const size_t corners = (size_t)a->elements[t] * (size_t)rt_element_size((rt_element_t)t);
-        same = same && a->elements[t] == b->elements[t] &&
-               memcmp(a->element[t], b->element[t], corners * sizeof(int32_t)) == 0;
-    }
-    for (int t = 0; t < RT_FACES; t++) {
-        const size_t n = (size_t)a->faces[t], size = (size_t)rt_face_size((rt_face_t)t);
-        same = same && a->faces[t] == b->faces[t] &&
-               memcmp(a->face[t], b->face[t], n * size * sizeof(int32_t)) == 0 &&
-               memcmp(a->tag[t], b->tag[t], n * sizeof(int32_t)) == 0;
-    }
-    return same;
-}
-
-static void check_same(void)
-{
-    mcpi_wing_t wing = wing_of(20, 20), other = wing_of(20, 20);
-    other.seed = 2;
-    rt_mesh_t *first = mcpi_wing_new(&wing), *next = mcpi_wing_new(&other);
-    CHECK(!same_meshes(first, next));
-    rt_mesh_destroy(next);
-#ifdef _OPENMP
-    for (int threads = 1; threads <= 3; threads++) {
-        omp_set_num_threads(threads);
-        next = mcpi_wing_new(&wing);
-        CHECK(same_meshes(first, next));
-        rt_mesh_destroy(next);
-    }
-#endif
-    rt_mesh_destroy(first);
-}
-
 static void check_refusals(void)
 {
     mcpi_wing_t small = wing_of(1, 2), low = wing_of(2, 1), large = wing_of(10000, 2);
@@ -251,6 +213,5 @@ int main(void)
     check_small();
     check_mix();
     check_layers();
-    check_same();
     return check_done();
 }
