@@ -8,6 +8,7 @@ each place that breaks a rule, and then ends with status 1. The rules are those 
   circles    no files include each other in a circle
   calls      the objects of common/ call each other by the same rule (nm), because a declaration can
              hide a call upward; circles within a folder or an app are only listed
+  stages     an input that is a pipeline (STAGES) has no call from a later stage into an earlier one
   tables     a struct with function pointers, and an option (rt_opt_t), is filled by field name
   rungs      a rung's file is apps/APP/KIND/NAME, and `make asm` finds it
   sizes      no folder has more lines than tests/size.tsv says
@@ -33,6 +34,10 @@ HEADERS = (".h", ".cuh", ".hpp", ".def", ".inc")
 # Kind of a rung in ladder.def -> its folder and the suffix of its file.
 KINDS = {"CPU": ("cpu", ".c"), "CUDA": ("cuda", ".cu"),
          "KOKKOS": ("kokkos", ".cpp"), "OPENACC": ("openacc", ".c")}
+
+# The files of an input in the order of the data; files that are not here call the stages, or serve them.
+STAGES = {"apps/fun3d-mcpi/input": ("wing", "mtx", "partition", "piece", "graph", "dual", "walls", "distance", "blocks",
+                                    "colour", "order", "part", "matrix", "system")}
 
 Graph = Dict[str, Set[str]]
 
@@ -176,6 +181,13 @@ def check_calls(symbols: Mapping[str, str]) -> List[str]:
         if layer not in RANK or other not in RANK or not may_see(layer, other):
             faults.append(f"{user} uses {symbol} of {maker}, which is not below it")
     return faults
+
+
+def check_stages(folder: str, symbols: Mapping[str, str]) -> List[str]:
+    """Lists the calls from a later stage of a folder into an earlier one."""
+    rank = {f"{folder}/{stage}.o": k for k, stage in enumerate(STAGES[folder])}
+    return [f"{user} calls back into {maker}: {symbol}" for (user, maker), symbol in sorted(calls_of(symbols).items())
+            if rank.get(maker, len(rank)) < rank.get(user, -1)]
 
 
 def circles_of_objects(symbols: Mapping[str, str]) -> List[str]:
@@ -458,6 +470,10 @@ def check_checks() -> List[str]:
         faults.append("a call from base to io is not found")
     if circles_of_objects(up) or not circles_of_objects({**down, "common/base/b.o": "f T 0 1\ng U\n"}):
         faults.append("a circle of calls is not found")
+    folder = "apps/fun3d-mcpi/input"
+    if len(check_stages(folder, {f"{folder}/order.o": "f U\n", f"{folder}/graph.o": "f T 0 1\ng U\n",
+                                 f"{folder}/part.o": "g T 0 1\n"})) != 1:
+        faults.append("a call back into an earlier stage is not found")
     return faults
 
 
@@ -472,6 +488,8 @@ def main() -> int:
         faults += check_calls(common)
         folders = {folder: {name: text for name, text in common.items() if layer_of(name) == folder} for folder in RANK}
         folders.update({app: symbols_of(build, objects_of(root, build, f"apps/{app}")) for app in apps_of(root)})
+        for folder in STAGES:
+            faults += check_stages(folder, symbols_of(build, objects_of(root, build, folder)))
         for folder, symbols in folders.items():
             for circle in circles_of_objects(symbols):  # allowed within a folder
                 print(f"{folder}: call each other: {circle}")

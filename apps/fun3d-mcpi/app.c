@@ -223,12 +223,6 @@ static void sweeps_result(const void *solver, rt_result_t *out)
     rt_json_real(json, "seconds_rung_set_up", s->seconds_set_up);
 }
 
-static void compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out)
-{
-    mcpi_compare(run, outcomes, out);
-    mcpi_peers_compare(run, outcomes, out);
-}
-
 /* --- two ladders --- */
 
 const char *mcpi_fixed_refuse(const rt_kernels_t *self, const void *config, rt_text_t *why)
@@ -346,7 +340,7 @@ static const rt_extras_t extras = {.result = result,
                                    .default_rungs = default_rungs,
                                    .tune_point = tune_point,
                                    .picture = picture,
-                                   .compare = compare,
+                                   .compare = mcpi_peers_compare,
                                    .paper = mcpi_paper,
                                    .roofline_cases = roofline_cases,
                                    .roofline_settings = "sweeps=15"};

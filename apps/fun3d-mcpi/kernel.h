@@ -85,11 +85,6 @@ const char *mcpi_flow_refuse(const rt_kernels_t *self, const void *config, rt_te
 /* cpu/cpu_simd.c. Updates these rows, of one colour, as vectors, in the thread that calls. */
 void mcpi_simd_rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq);
 
-/* solve.c. Returns how many bytes rows first .. last - 1 of O take in chunks. */
-size_t mcpi_chunk_bytes(const mcpi_system_t *system, int64_t first, int64_t last);
-/* Puts these rows of the system's O into chunks, at to[mcpi_chunk_bytes]. */
-void mcpi_chunk_rows(const mcpi_system_t *system, int64_t first, int64_t last, void *to);
-
 /* cpu/reference.c: the oracle. Updates dQ (FP64) of local rows first .. last - 1 over the system's
  * rounded O. If `bound` is not NULL, fills bound[rows][nb] of these rows with |D^-1| (|R| + |O|
  * |dQ|), componentwise, where |D^-1| has the magnitudes of the inverse. */

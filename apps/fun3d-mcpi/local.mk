@@ -11,24 +11,29 @@ noinst_LIBRARIES += apps/fun3d-mcpi/libmcpi.a
 apps_fun3d_mcpi_libmcpi_a_SOURCES = \
 	apps/fun3d-mcpi/mcpi.h apps/fun3d-mcpi/kernel.h apps/fun3d-mcpi/ladder.def \
 	apps/fun3d-mcpi/app.c apps/fun3d-mcpi/problem.c apps/fun3d-mcpi/solve.c \
-	apps/fun3d-mcpi/convergence.c apps/fun3d-mcpi/work.c \
-	apps/fun3d-mcpi/near.h apps/fun3d-mcpi/near.c \
+	apps/fun3d-mcpi/work.c \
+	apps/fun3d-mcpi/cuda/near.h apps/fun3d-mcpi/cuda/near.c \
 	apps/fun3d-mcpi/judge/judge.h \
 	apps/fun3d-mcpi/judge/oracle.c \
 	apps/fun3d-mcpi/judge/verify.c \
 	apps/fun3d-mcpi/input/input.h \
 	apps/fun3d-mcpi/input/cells.c \
 	apps/fun3d-mcpi/input/chunks.h \
+	apps/fun3d-mcpi/input/chunks.c \
 	apps/fun3d-mcpi/input/colour.c \
+	apps/fun3d-mcpi/input/distance.c \
 	apps/fun3d-mcpi/input/dual.c \
-	apps/fun3d-mcpi/input/flow.h \
-	apps/fun3d-mcpi/input/flow.c \
+	apps/fun3d-mcpi/input/blocks.h \
+	apps/fun3d-mcpi/input/blocks.c \
 	apps/fun3d-mcpi/input/graph.c \
 	apps/fun3d-mcpi/input/input.c \
+	apps/fun3d-mcpi/input/lookups.h \
+	apps/fun3d-mcpi/input/matrix.c \
 	apps/fun3d-mcpi/input/mtx.c \
 	apps/fun3d-mcpi/input/narrow.h \
 	apps/fun3d-mcpi/input/order.c \
 	apps/fun3d-mcpi/input/part.c \
+	apps/fun3d-mcpi/input/partition.c \
 	apps/fun3d-mcpi/input/piece.c \
 	apps/fun3d-mcpi/input/surface.c \
 	apps/fun3d-mcpi/input/system.c \

@@ -29,19 +29,17 @@ enum {
 extern const rt_rung_t mcpi_ladder[MCPI_RUNGS];
 extern const rt_app_t mcpi_app;
 
-/* --- convergence.c --- */
+/* --- problem.c --- */
 
 enum { MCPI_SAMPLES = 16 };
 typedef struct {
-    /* mcpi_residual after so many sweeps from dQ = 0. */
+    /* mcpi_residual after sweep[i] sweeps from dQ = 0. */
     int samples;
     int64_t sweep[MCPI_SAMPLES];
     double residual[MCPI_SAMPLES];
     /* mcpi_fingerprint after a solve by cpu-simd, which does not depend on the number of ranks. */
     uint64_t fingerprint;
 } mcpi_convergence_t;
-
-/* --- problem.c --- */
 
 typedef struct {
     const rt_run_t *run;
@@ -74,11 +72,6 @@ void mcpi_digest(const void *problem, rt_digest_t *digest);
 rt_halo_t **mcpi_halo_new(const mcpi_part_t *part, int nb, const char *transport, rt_kind_t kind,
                           rt_space_t space);
 void mcpi_halo_destroy(rt_halo_t **halo, int colours);
-/* Returns ||R - A dQ|| / ||R|| with the exact FP64 matrix, over all ranks: Euclidean norms of all
- * values, neither scaled nor weighted, so that the rows of large cells count most. dq: host [rows +
- * ghosts][nb] with current ghosts. */
-double mcpi_residual(const mcpi_matrix_t *matrix, const double *R, const double *dq);
-
 /* Returns the vertex of a row or ghost of this rank. */
 static inline int64_t mcpi_vertex_of(const mcpi_problem_t *p, int64_t row)
 {
@@ -143,7 +136,6 @@ void mcpi_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict);
 void mcpi_verify_after(void *solver, rt_verdict_t *verdict);
 void mcpi_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work);
 void mcpi_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES]);
-void mcpi_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out);
 const char *mcpi_paper(const rt_run_t *run, const rt_rung_t *rung);
 
 /* Returns the rung cpu-simd: it runs everywhere, and is the fastest that does. */

@@ -6,75 +6,13 @@
  */
 #include "config.h"
 #include "mcpi.h"
-#include <math.h>
 #include <string.h>
-#include "base/threads.h"
 #include "flow/flow.h"
+#include "input/lookups.h"
 
 enum { SOLUTION_SEED = 31 }; /* added to --seed: dQ* */
 
-/* --- blocks and right-hand side --- */
-
-static mcpi_matrix_t *new_matrix(mcpi_part_t *part, int nb, bool of_file)
-{
-    const int64_t rows = part->rows, blocks = part->start[rows], nb2 = (int64_t)nb * nb;
-    mcpi_matrix_t *m = RT_NEW(mcpi_matrix_t, 1, RT_HOST);
-    *m = (mcpi_matrix_t){.nb = nb,
-                         .of_file = of_file,
-                         .part = part,
-                         .D = RT_NEW(double, (size_t)(rows * nb2), RT_HOST),
-                         .O = RT_NEW(double, (size_t)(blocks * nb2), RT_HOST),
-                         .R = RT_NEW(double, (size_t)(rows * nb), RT_HOST)};
-    return m;
-}
-
-/* Fills the blocks of local rows, whose columns are in another order than the source's. */
-static void fill_blocks(const mcpi_problem_t *p, const mcpi_source_t *source)
-{
-    const mcpi_part_t *part = p->part;
-    const mcpi_graph_t *graph = source->graph;
-    const int64_t nb2 = p->nb * p->nb;
-    int64_t widest = 0;
-    for (int64_t v = 0; v < graph->rows; v++)
-        if (graph->start[v + 1] - graph->start[v] > widest)
-            widest = graph->start[v + 1] - graph->start[v];
-    const int threads = rt_threads();
-    double *scratch = RT_NEW(double, (size_t)(threads * (widest + 1) * nb2), RT_HOST);
-#pragma omp parallel num_threads(threads)
-    {
-        double *blocks = scratch + rt_thread() * (widest + 1) * nb2;
-#pragma omp for schedule(dynamic, 256)
-        for (int64_t row = 0; row < part->rows; row++) {
-            const int64_t vertex = mcpi_piece_find(source->piece, part->vertex[row]);
-            source->row(source, vertex, p->matrix->D + row * nb2, blocks);
-            for (int64_t k = part->start[row]; k < part->start[row + 1]; k++)
-                memcpy(p->matrix->O + k * nb2, blocks + part->place[k] * nb2,
-                       (size_t)nb2 * sizeof(double));
-        }
-    }
-    RT_FREE(scratch, RT_HOST);
-}
-
-/* Computes y -= B x, B column-major. */
-static inline void subtract(int nb, const double *B, const double *x, double *y)
-{
-    for (int j = 0; j < nb; j++)
-        for (int i = 0; i < nb; i++)
-            y[i] -= B[j * nb + i] * x[j];
-}
-
-/* Computes r = R - A dQ of one row; R NULL: zeros. */
-static inline void row_residual(const mcpi_matrix_t *m, const double *R, const double *dq,
-                                int64_t row, double *r)
-{
-    const int nb = m->nb;
-    const mcpi_part_t *part = m->part;
-    for (int i = 0; i < nb; i++)
-        r[i] = R ? R[row * nb + i] : 0;
-    subtract(nb, m->D + row * nb * nb, dq + row * nb, r);
-    for (int64_t k = part->start[row]; k < part->start[row + 1]; k++)
-        subtract(nb, m->O + k * nb * nb, dq + (int64_t)part->column[k] * nb, r);
-}
+/* --- right-hand side --- */
 
 /* Makes the answer, which the digest has, and R if there is a matrix. */
 static void fill_right_hand_side(mcpi_problem_t *p)
@@ -91,34 +29,11 @@ static void fill_right_hand_side(mcpi_problem_t *p)
         for (int i = 0; i < nb; i++)
             x[row * nb + i] = constant ? 1 : rt_random(vertex * (uint64_t)nb + (uint64_t)i, seed);
     }
-#pragma omp parallel for schedule(static)
-    for (int64_t row = 0; row < (p->matrix ? part->rows : 0); row++) {
-        double r[MCPI_MAX_NB];
-        row_residual(p->matrix, NULL, x, row, r);
-        for (int i = 0; i < nb; i++)
-            p->matrix->R[row * nb + i] = -r[i];
-    }
+    if (p->matrix)
+        mcpi_matrix_multiply(p->matrix, x);
     p->exact = RT_NEW(double, (size_t)(part->rows * nb), RT_HOST);
     memcpy(p->exact, x, (size_t)(part->rows * nb) * sizeof(double));
     RT_FREE(x, RT_HOST);
-}
-
-double mcpi_residual(const mcpi_matrix_t *matrix, const double *R, const double *dq)
-{
-    const int nb = matrix->nb;
-    double rr = 0, bb = 0;
-#pragma omp parallel for schedule(static) reduction(+ : rr, bb)
-    for (int64_t row = 0; row < matrix->part->rows; row++) {
-        double r[MCPI_MAX_NB];
-        row_residual(matrix, R, dq, row, r);
-        for (int i = 0; i < nb; i++) {
-            rr += r[i] * r[i];
-            bb += R[row * nb + i] * R[row * nb + i];
-        }
-    }
-    double sums[2] = {rr, bb};
-    rt_comm_sum(sums, 2);
-    return sqrt(sums[0] / sums[1]);
 }
 
 /* Refuses a row that cannot be factored in the words of the first rank that has one. */
@@ -252,22 +167,23 @@ void mcpi_digest(const void *problem, rt_digest_t *digest)
 
 /* --- all of it --- */
 
-bool mcpi_wants_flow(const rt_run_t *run)
+/* Returns whether rungs of a ladder may run; other: the other ladder. */
+static bool wants(const rt_run_t *run, const char *ladder, const char *other)
 {
     const rt_options_t *opt = &run->opt;
     const rt_rung_t *rung = opt->rung ? rt_ladder_find(mcpi_ladder, MCPI_RUNGS, opt->rung) : NULL;
+    return rung ? strcmp(rung->ladder, ladder) == 0 : !opt->only || strcmp(opt->only, other) != 0;
+}
+
+bool mcpi_wants_flow(const rt_run_t *run)
+{
     rt_text_t why;
-    if (mcpi_flow_refuse(NULL, run->config, &why))
-        return false;
-    return rung ? strcmp(rung->ladder, "flow") == 0
-                : !opt->only || strcmp(opt->only, "sweeps") != 0;
+    return !mcpi_flow_refuse(NULL, run->config, &why) && wants(run, "flow", "sweeps");
 }
 
 bool mcpi_wants_sweeps(const rt_run_t *run)
 {
-    const rt_options_t *opt = &run->opt;
-    const rt_rung_t *rung = opt->rung ? rt_ladder_find(mcpi_ladder, MCPI_RUNGS, opt->rung) : NULL;
-    return rung ? strcmp(rung->ladder, "flow") != 0 : !opt->only || strcmp(opt->only, "flow") != 0;
+    return wants(run, "sweeps", "flow");
 }
 
 static void print_set_up(const mcpi_problem_t *p)
@@ -299,10 +215,8 @@ void *mcpi_problem_new(const rt_run_t *run, void *input)
                           .seconds_mesh = in->seconds_mesh,
                           .seconds_colour = in->seconds_colour};
     const double begin = rt_clock();
-    if (mcpi_wants_sweeps(run)) {
-        p->matrix = new_matrix(p->part, p->nb, config->is_matrix);
-        fill_blocks(p, in->source);
-    }
+    if (mcpi_wants_sweeps(run))
+        p->matrix = mcpi_matrix_new(in->source, p->part, config->is_matrix);
     take_vertices(p, in->source);
     if (mcpi_wants_flow(run))
         p->geometry = mcpi_geometry_new(in->source, p->part, config->flow_reynolds > 0);
@@ -324,13 +238,8 @@ void mcpi_problem_destroy(void *problem)
 {
     mcpi_problem_t *p = problem;
     mcpi_halo_destroy(p->halo, p->part->colours);
-    if (p->matrix) {
-        mcpi_system_destroy(p->system);
-        RT_FREE(p->matrix->D, RT_HOST);
-        RT_FREE(p->matrix->O, RT_HOST);
-        RT_FREE(p->matrix->R, RT_HOST);
-        RT_FREE(p->matrix, RT_HOST);
-    }
+    mcpi_system_destroy(p->system);
+    mcpi_matrix_destroy(p->matrix);
     RT_FREE(p->exact, RT_HOST);
     mcpi_geometry_destroy(p->geometry);
     mcpi_part_destroy(p->part);

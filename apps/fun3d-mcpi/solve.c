@@ -90,55 +90,6 @@ static int32_t *short_starts(const mcpi_part_t *part, int *longest)
     return start;
 }
 
-static int64_t first_chunk(const mcpi_system_t *system, int64_t row)
-{
-    const int width = MCPI_CHUNK / (int)mcpi_type_size(system->type);
-    return mcpi_first_chunk(system->nb, width, system->part->start[row], row);
-}
-
-size_t mcpi_chunk_bytes(const mcpi_system_t *system, int64_t first, int64_t last)
-{
-    return (size_t)(first_chunk(system, last) - first_chunk(system, first)) *
-           (size_t)(system->nb * MCPI_CHUNK);
-}
-
-void mcpi_chunk_rows(const mcpi_system_t *system, int64_t first, int64_t last, void *to)
-{
-    const int64_t *start = system->part->start, base = first_chunk(system, first);
-    const size_t size = mcpi_type_size(system->type);
-    const int nb = system->nb, width = MCPI_CHUNK / (int)size;
-    const unsigned char *O = system->O;
-    unsigned char *chunks = to;
-    memset(chunks, 0, mcpi_chunk_bytes(system, first, last));
-#pragma omp parallel for schedule(static)
-    for (int64_t row = first; row < last; row++) {
-        const int64_t begin = first_chunk(system, row) - base;
-        for (int64_t b = 0; b < start[row + 1] - start[row]; b++)
-            for (int j = 0; j < nb; j++)
-                for (int i = 0; i < nb; i++)
-                    memcpy(chunks + (size_t)mcpi_chunked_entry(nb, width, begin, b, j, i) * size,
-                           O + (size_t)(((start[row] + b) * nb + j) * nb + i) * size, size);
-    }
-}
-
-/* Returns O in chunks, in `space`. They are made on the host, a few rows at a time. */
-static void *new_chunks(const mcpi_system_t *system, rt_space_t space)
-{
-    const int64_t rows = system->part->rows;
-    unsigned char *O = rt_alloc(mcpi_chunk_bytes(system, 0, rows), 1, space);
-    for (int64_t first = 0, last; first < rows; first = last) {
-        for (last = first + 1;
-             last < rows && mcpi_chunk_bytes(system, first, last + 1) <= MCPI_CHUNKS_MADE;)
-            last++;
-        const size_t bytes = mcpi_chunk_bytes(system, first, last);
-        void *chunks = rt_alloc(bytes, 1, RT_HOST);
-        mcpi_chunk_rows(system, first, last, chunks);
-        rt_copy(O + mcpi_chunk_bytes(system, 0, first), space, chunks, RT_HOST, bytes);
-        RT_FREE(chunks, RT_HOST);
-    }
-    return O;
-}
-
 /* Gives a host rung the system's own arrays, and a device rung copies unless it packs its own. */
 static void new_matrix_arrays(mcpi_solver_t *s)
 {
@@ -159,7 +110,7 @@ static void new_matrix_arrays(mcpi_solver_t *s)
     s->view.start = rt_clone(start, rows + 1, sizeof(int32_t), s->space);
     s->view.column = rt_clone(part->column, blocks, sizeof(int32_t), s->space);
     s->view.O = s->kernels->chunked
-                    ? new_chunks(system, s->space)
+                    ? mcpi_chunks_new(system, s->space)
                     : rt_clone(system->O, blocks * nb2, mcpi_type_size(system->type), s->space);
     s->view.LU = rt_clone(system->LU, rows * nb2, sizeof(double), s->space);
     s->view.R = RT_NEW(double, values, s->space);
@@ -401,4 +352,78 @@ void mcpi_spoil(void *solver, uint64_t draw, rt_keep_t keep)
     s->swept = 0;
     put_right_hand_side(s);
     rt_fill(s->dq, s->space, 0xff, dq_values(s) * mcpi_type_size(s->view.dq_type));
+}
+
+/* --- how fast sweeps converge --- */
+
+static double residual_now(const mcpi_solver_t *s)
+{
+    const mcpi_part_t *part = s->problem->part;
+    double *dq = RT_NEW(double, (size_t)((part->rows + part->ghosts) * s->view.nb), RT_HOST);
+    mcpi_get_dq(s, dq);
+    const double residual = mcpi_residual(s->problem->matrix, s->problem->matrix->R, dq);
+    RT_FREE(dq, RT_HOST);
+    return residual;
+}
+
+/* Sums a hash of vertex, component and bits over all values. */
+uint64_t mcpi_fingerprint(const mcpi_solver_t *s)
+{
+    const mcpi_problem_t *p = s->problem;
+    const int64_t nb = s->view.nb, rows = s->view.rows;
+    double *dq = RT_NEW(double, (size_t)((rows + s->view.ghosts) * nb), RT_HOST);
+    mcpi_get_dq(s, dq);
+    const uint64_t mask = (UINT64_C(1) << 48) - 1; /* 2^15 ranks may be added up */
+    uint64_t sum = 0;
+    for (int64_t k = 0; k < rows * nb; k++) {
+        uint64_t bits;
+        memcpy(&bits, &dq[k], sizeof bits);
+        const int64_t vertex = p->part->vertex[k / nb];
+        sum += rt_hash((uint64_t)(vertex * nb + k % nb), bits);
+    }
+    RT_FREE(dq, RT_HOST);
+    int64_t all = (int64_t)(sum & mask);
+    rt_comm_sum_i64(&all, 1);
+    return (uint64_t)all & mask;
+}
+
+/* Samples the residual at doubling numbers of sweeps, from 0 to those of a solve. */
+static void find_history(mcpi_problem_t *p)
+{
+    mcpi_convergence_t *c = &p->convergence;
+    const int64_t most = p->config->sweeps;
+    const size_t values = (size_t)((p->part->rows + p->part->ghosts) * p->nb);
+    mcpi_solver_t *s = mcpi_solver_new(p, mcpi_cpu_rung());
+    rt_fill(s->dq, s->space, 0, values * mcpi_type_size(s->view.dq_type));
+    c->samples = 0;
+    for (int64_t done = 0, next = 0; c->samples < MCPI_SAMPLES && done < most;) {
+        mcpi_sweeps(s, next - done);
+        done = next;
+        c->sweep[c->samples] = done;
+        c->residual[c->samples++] = residual_now(s);
+        next = next ? 2 * next : 1;
+        if (next > most || c->samples == MCPI_SAMPLES - 1)
+            next = most;
+    }
+    c->fingerprint = mcpi_fingerprint(s);
+    mcpi_solver_destroy(s);
+}
+
+static void print(const mcpi_problem_t *p)
+{
+    const mcpi_convergence_t *c = &p->convergence;
+    printf("residual      |R - A dQ| / |R| ");
+    for (int i = 0; i < c->samples; i++)
+        printf("%s%lld: %.3g", i ? ", " : "after sweep ", (long long)c->sweep[i], c->residual[i]);
+    printf("; dQ is %012llx\n", (unsigned long long)c->fingerprint);
+    fflush(stdout);
+}
+
+void mcpi_convergence_find(mcpi_problem_t *p)
+{
+    const rt_options_t *opt = &p->run->opt;
+    if (!opt->quiet || opt->json)
+        find_history(p);
+    if (rt_comm_rank() == 0 && !opt->quiet)
+        print(p);
 }

@@ -1,6 +1,5 @@
 /*
- * work.c - what a sweep must do, counted before anything is measured; memory; and the comparison
- * with the paper's figures.
+ * work.c - what a sweep must do, counted before anything is measured; memory; the paper's figures.
  *
  * With N rows, B off-diagonal blocks, blocks of nb x nb, O in values of o bytes and dQ in values of
  * q bytes, one sweep reads and writes at least, in MB for the paper's mesh (N = 1,123,718, B =
@@ -128,23 +127,6 @@ static double making_source(const mcpi_config_t *config, const counts_t *c)
     return source + mesh * (m + from) + lists * m + COLUMN * columns;
 }
 
-/* Returns the bytes of this rank's part. */
-static double part_memory(const counts_t *c)
-{
-    return 2 * INDEX * c->b + VALUE * c->n + 2 * VALUE * (c->n + c->g);
-}
-
-static double matrix_memory(const counts_t *c)
-{
-    return VALUE * (c->nb * c->nb * (c->b + c->n) + 2 * c->nb * c->n);
-}
-
-static double system_memory(const mcpi_config_t *config, const counts_t *c)
-{
-    const double o = (double)mcpi_type_size((mcpi_type_t)config->offdiagonal);
-    return o * c->nb * c->nb * c->b + VALUE * (c->nb * c->nb + c->nb) * c->n + INDEX * c->n;
-}
-
 /* Returns the bytes of start, column, O, LU and R in the rung's space; on the host only start is a
  * copy. Chunks take more room: see input/chunks.h. */
 static double view_memory(const mcpi_config_t *config, const counts_t *c, bool on_host,
@@ -162,13 +144,16 @@ static double problem_memory(const rt_run_t *run, const mcpi_config_t *config, c
                              double *making)
 {
     const bool sweeps = mcpi_wants_sweeps(run);
-    const double matrix = sweeps ? matrix_memory(c) : VALUE * c->nb * c->n;
-    const double source = source_memory(config, c), part = part_memory(c);
+    const double o = (double)mcpi_type_size((mcpi_type_t)config->offdiagonal);
+    const double nb2 = c->nb * c->nb, values = VALUE * c->nb * c->n;
+    const double matrix = sweeps ? VALUE * nb2 * (c->b + c->n) + 2 * values : values;
+    const double system = sweeps ? o * nb2 * c->b + VALUE * nb2 * c->n + values + INDEX * c->n : 0;
+    const double source = source_memory(config, c);
+    const double part = 2 * INDEX * c->b + VALUE * c->n + 2 * VALUE * (c->n + c->g);
     /* colours, keys and lists of the order, rows */
     const double ordering = source + part + 60 * (c->n + c->g);
     const double filling = source + part + matrix + ROW_SCRATCH;
-    const double kept =
-        part + matrix + (sweeps ? system_memory(config, c) : 0) + halo_memory(c, RT_HOST);
+    const double kept = part + matrix + system + halo_memory(c, RT_HOST);
     /* the right-hand side needs dQ* of ghosts too */
     *making = fmax(making_source(config, c), fmax(ordering, filling));
     *making = fmax(*making, kept + fmax(halo_set_up(c), VALUE * c->nb * (c->n + c->g)));
@@ -210,94 +195,17 @@ void mcpi_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
     bytes[RT_HOST] = fmax(making, kept + fmax(setting_up, 12 * field));
 }
 
-/* --- comparison with the paper --- */
+/* --- the slides' figures --- */
 
-/* The slides' figures: 15 sweeps on a V100, of 900 GB/s by its data sheet. */
-typedef struct {
-    const char *rung;
-    double ms, rate; /* GB/s */
-    const char *name, *text;
-} paper_t;
-static const paper_t paper[] = {
-    {.rung = "naive",
-     .ms = 500,
-     .rate = 70,
-     .name = "naive",
-     .text = "500 ms for 15 sweeps, 70 GB/s, V100"},
-    {.rung = "warp-shared",
-     .ms = 48,
-     .rate = 716,
-     .name = "warp per block, shared memory",
-     .text = "48 ms for 15 sweeps, 716 GB/s, V100"},
-    {.rung = "warp-shuffle",
-     .ms = 48,
-     .rate = 716,
-     .name = "the same, shuffles (no separate time)",
-     .text = "48 ms for 15 sweeps, 716 GB/s, V100"},
-};
-static const double paper_peak = 900;
-
-static const paper_t *paper_of(const rt_rung_t *rung)
-{
-    for (size_t i = 0; i < sizeof paper / sizeof *paper; i++)
-        if (strcmp(paper[i].rung, rung->name) == 0)
-            return &paper[i];
-    return NULL;
-}
-
+/* 15 sweeps on a V100, of 900 GB/s by its data sheet. */
 const char *mcpi_paper(const rt_run_t *run, const rt_rung_t *rung)
 {
-    const paper_t *figures = paper_of(rung);
+    static const char *const text[][2] = {{"naive", "500 ms for 15 sweeps, 70 GB/s, V100"},
+                                          {"warp-shared", "48 ms for 15 sweeps, 716 GB/s, V100"},
+                                          {"warp-shuffle", "48 ms for 15 sweeps, 716 GB/s, V100"}};
     (void)run;
-    return figures ? figures->text : "";
-}
-
-static void cell(rt_table_t *t, double value, const char *format)
-{
-    if (value > 0)
-        rt_table_cell(t, format, value);
-    else
-        rt_table_cell(t, "-");
-}
-
-void mcpi_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out)
-{
-    rt_table_t *t =
-        rt_table_new("<rung|ms for 15 sweeps|slides|GB/s|slides|naive / this|slides|<there");
-    double naive = 0;
-    bool any = false;
-    for (int i = 0; i < MCPI_RUNGS; i++)
-        any |= outcomes[i].rung && strcmp(outcomes[i].rung->ladder, "sweeps") == 0;
-    for (int i = 0; i < MCPI_RUNGS; i++)
-        if (outcomes[i].rung && outcomes[i].verdict.valid &&
-            strcmp(outcomes[i].rung->name, "naive") == 0)
-            naive = outcomes[i].seconds_per_unit;
-    for (int i = 0; i < MCPI_RUNGS; i++) {
-        const rt_outcome_t *o = &outcomes[i];
-        if (!o->rung || strcmp(o->rung->ladder, "sweeps") != 0)
-            continue;
-        const paper_t *figures = paper_of(o->rung);
-        const double seconds = o->verdict.valid ? o->seconds_per_unit : 0;
-        const double rate = seconds > 0 ? o->work.bytes / seconds : 0;
-        rt_table_cell(t, "%s", o->rung->name);
-        cell(t, 15e3 * seconds, "%.3g");
-        cell(t, figures ? figures->ms : 0, "%.0f");
-        cell(t, rate * 1e-9, "%.1f");
-        cell(t, figures ? figures->rate : 0, "%.0f");
-        cell(t, seconds > 0 ? naive / seconds : 0, "%.2f");
-        cell(t, figures ? paper[0].ms / figures->ms : 0, "%.1f");
-        rt_table_cell(t, "%s", figures ? figures->name : "beyond the slides");
-        rt_table_row(t);
-    }
-    const mcpi_config_t config = mcpi_counted(run);
-    if (any)
-        fprintf(
-            out,
-            "\ncompared with the slides: V100, %.0f GB/s by its data sheet, 1123718 rows and "
-            "19106474 blocks (here %lld and %lld); GB/s by the bytes that every rung is credited "
-            "with\n\n",
-            paper_peak, (long long)config.counts.rows, (long long)config.counts.blocks);
-    if (any)
-        rt_table_print(t, out);
-    rt_table_destroy(t);
+    for (size_t i = 0; i < sizeof text / sizeof *text; i++)
+        if (strcmp(text[i][0], rung->name) == 0)
+            return text[i][1];
+    return "";
 }

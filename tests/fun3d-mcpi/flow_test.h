@@ -9,7 +9,7 @@
 
 #include <math.h>
 #include <string.h>
-#include "apps/fun3d-mcpi/input/flow.h"
+#include "apps/fun3d-mcpi/input/blocks.h"
 #include "tests/common/check.h"
 
 /* --- meshes --- */
@@ -141,8 +141,7 @@ static inline rt_mesh_t *cube(int n, bool mixed)
 
 static inline mcpi_source_t *flow_on(const rt_mesh_t *mesh, int nb, const char *walls)
 {
-    const mcpi_flow_t flow = {
-        .nb = nb, .cfl = 10, .mach = 0.8, .reynolds = 100, .walls = walls, .seed = 1};
+    const mcpi_flow_t flow = {.nb = nb, .cfl = 10, .mach = 0.8, .reynolds = 100, .walls = walls};
     return mcpi_flow_new(mesh, mcpi_piece_new(mesh->vertices, mesh->vertices), &flow);
 }
 

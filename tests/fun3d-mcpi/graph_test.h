@@ -88,7 +88,7 @@ static inline mcpi_graph_t *path(int64_t rows)
     return graph_of(rows, &p);
 }
 
-/* Hubs, numbered first, each with so many leaves. */
+/* Hubs, numbered first, each with its leaves. */
 static inline mcpi_graph_t *stars(int64_t hubs, int64_t leaves)
 {
     pairs_t p = pairs_new(hubs * leaves);

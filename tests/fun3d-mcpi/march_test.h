@@ -35,13 +35,8 @@ static inline double *array(int64_t n)
 static inline flow_t flow_new(const rt_mesh_t *mesh, const char *walls, const char *symmetry,
                               double mu)
 {
-    const mcpi_flow_t made_up = {.nb = NB,
-                                 .cfl = 10,
-                                 .mach = 0.5,
-                                 .reynolds = 100,
-                                 .walls = walls,
-                                 .symmetry = symmetry,
-                                 .seed = 1};
+    const mcpi_flow_t made_up = {
+        .nb = NB, .cfl = 10, .mach = 0.5, .reynolds = 100, .walls = walls, .symmetry = symmetry};
     mcpi_piece_t *piece = mcpi_piece_new(mesh->vertices, mesh->vertices);
     flow_t t = {.source = mcpi_flow_new(mesh, piece, &made_up)};
     const int64_t rows = t.source->graph->rows;

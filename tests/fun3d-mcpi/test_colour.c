@@ -40,7 +40,7 @@ static double imbalance_of(int64_t rows, const uint16_t *colour, int colours)
     return imbalance;
 }
 
-/* The colouring is sound, the same on 1, 2, 3 threads, has at most so many colours and that
+/* The colouring is sound, the same on 1, 2, 3 threads, has at most `most` colours and that
  * imbalance. Frees the graph. */
 static int check_colours(mcpi_graph_t *graph, int most, double imbalance)
 {

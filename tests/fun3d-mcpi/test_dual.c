@@ -125,19 +125,19 @@ static void check_lists(const rt_mesh_t *mesh)
     static const char *const bad[] = {"1,x", "1,", "x", "none,1", "-1,x", "1 2", "1;2"};
     char why[256] = "";
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
-        CHECK(mcpi_walls_check(mesh, good[i], why, sizeof why) && why[0] == '\0');
-    CHECK(mcpi_walls_check(mesh, NULL, why, sizeof why) && why[0] == '\0');
+        CHECK(mcpi_tags_check(mesh, "walls", good[i], why, sizeof why) && why[0] == '\0');
+    CHECK(mcpi_tags_check(mesh, "walls", NULL, why, sizeof why) && why[0] == '\0');
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        CHECK(!mcpi_walls_check(mesh, bad[i], why, sizeof why));
+        CHECK(!mcpi_tags_check(mesh, "walls", bad[i], why, sizeof why));
         CHECK(strstr(why, bad[i]) && strchr(why, '\n') == NULL);
     }
-    CHECK(!mcpi_walls_check(mesh, "1,12", why, sizeof why));
+    CHECK(!mcpi_tags_check(mesh, "walls", "1,12", why, sizeof why));
     CHECK(strstr(why, "none has the tag 12"));
 }
 
 int main(void)
 {
-    const mcpi_wing_t wing = {.n = 6, .layers = 51, .first = 1e-4, .seed = 1};
+    const mcpi_wing_t wing = {.n = 6, .layers = 51, .seed = 1};
     rt_mesh_t *tets = cube(3, false), *mixed = cube(3, true), *body = mcpi_wing_new(&wing);
     check_lists(tets);
     check_elements();

@@ -110,45 +110,17 @@ static rt_mesh_t *make_fan(int64_t tetrahedra, int32_t hub)
         put(mesh, RT_TETRAHEDRON,
             (int32_t[]){hub, hub + 1, a < hub ? a : a + 2, b < hub ? b : b + 2});
     }
-    mesh->faces[RT_TRIANGLE] = 2 * tetrahedra + 2;
-    return mesh;
-}
-
-/* Compares the number of off-diagonal blocks by the formula with the graph. */
-static void check_expected(rt_mesh_t *mesh, int64_t triangles, int64_t quads)
-{
-    mcpi_graph_t *graph = mcpi_graph_of_mesh(mesh, NULL);
-    mesh->faces[RT_TRIANGLE] = triangles;
-    mesh->faces[RT_QUAD] = quads;
-    CHECK(mcpi_graph_expected(mesh) == graph->start[graph->rows]);
-    mcpi_graph_destroy(graph);
-    mesh_destroy(mesh);
-}
-
-static rt_mesh_t *one_element(rt_element_t type)
-{
-    int64_t elements[RT_ELEMENTS] = {0};
-    elements[type] = 1;
-    rt_mesh_t *mesh = mesh_new(rt_element_size(type), elements);
-    put(mesh, type, (int32_t[]){0, 1, 2, 3, 4, 5, 6, 7});
-    return mesh;
-}
-
-static rt_mesh_t *two_tetrahedra(void)
-{
-    rt_mesh_t *mesh = mesh_new(5, (int64_t[]){2, 0, 0, 0});
-    put(mesh, RT_TETRAHEDRON, (int32_t[]){1, 4, 2, 0});
-    put(mesh, RT_TETRAHEDRON, (int32_t[]){1, 2, 4, 3});
     return mesh;
 }
 
 static void check_meshes(void)
 {
-    mcpi_graph_t *graph = NULL;
-    rt_mesh_t *mesh = two_tetrahedra();
+    rt_mesh_t *mesh = mesh_new(5, (int64_t[]){2, 0, 0, 0});
     const int64_t start[] = {0, 3, 7, 11, 14, 18};
     const int32_t neighbour[] = {1, 2, 4, 0, 2, 3, 4, 0, 1, 3, 4, 1, 2, 4, 0, 1, 2, 3};
-    graph = mcpi_graph_of_mesh(mesh, NULL);
+    put(mesh, RT_TETRAHEDRON, (int32_t[]){1, 4, 2, 0});
+    put(mesh, RT_TETRAHEDRON, (int32_t[]){1, 2, 4, 3});
+    mcpi_graph_t *graph = mcpi_graph_of_mesh(mesh, NULL);
     CHECK(graph->rows == 5 && same(graph->start, start, 6, sizeof *start));
     CHECK(same(graph->neighbour, neighbour, 18, sizeof *neighbour));
     mcpi_graph_destroy(graph);
@@ -159,55 +131,31 @@ static void check_meshes(void)
         check_mesh(make_fan(tetrahedra, 200));
     check_mesh(make_fan(3000, 0));
     check_mesh(make_fan(3000, 3001));
-    check_expected(two_tetrahedra(), 6, 0);
-    check_expected(make_fan(700, 5), 1402, 0);
-    check_expected(one_element(RT_TETRAHEDRON), 4, 0);
-    check_expected(one_element(RT_PYRAMID), 4, 1);
-    check_expected(one_element(RT_PRISM), 2, 3);
-    mesh = one_element(RT_HEXAHEDRON);
-    CHECK(mcpi_graph_expected(mesh) == -1);
-    mesh_destroy(mesh);
     mcpi_graph_destroy(NULL);
 }
 
 /* --- what the check refuses --- */
 
-static void check_refused(int64_t rows, const int64_t *start, const int32_t *neighbour,
-                          const char *want)
-{
-    char why[200] = "";
-    mcpi_graph_t graph = {rows, (int64_t *)start, (int32_t *)neighbour};
-    CHECK(!mcpi_graph_check(&graph, why, sizeof why));
-    CHECK_TEXT(why, want);
-}
-
 static void check_refusals(void)
 {
     char why[200];
-    const int64_t start[] = {0, 2, 4, 6, 8};
-    mcpi_graph_t ring = {4, (int64_t *)start, (int32_t[]){1, 3, 0, 2, 1, 3, 0, 2}};
+    const mcpi_graph_t ring = {4, (int64_t[]){0, 2, 4, 6, 8}, (int32_t[]){1, 3, 0, 2, 1, 3, 0, 2}};
+    const mcpi_graph_t alone = {4, (int64_t[]){0, 1, 3, 4, 4}, (int32_t[]){1, 0, 2, 1}};
     CHECK(mcpi_graph_check(&ring, why, sizeof why));
-    check_refused(4, (int64_t[]){0, 1, 3, 4, 4}, (int32_t[]){1, 0, 2, 1}, "row 3 has no neighbour");
-    check_refused(4, start, (int32_t[]){1, 3, 0, 2, 1, 4, 0, 2},
-                  "row 2 has neighbour 4, and rows are 0 to 3");
-    check_refused(4, start, (int32_t[]){1, 3, 0, 2, -1, 3, 0, 2},
-                  "row 2 has neighbour -1, and rows are 0 to 3");
-    check_refused(4, start, (int32_t[]){1, 3, 0, 1, 1, 3, 0, 2},
-                  "row 1 has itself for a neighbour");
-    check_refused(4, start, (int32_t[]){1, 3, 0, 2, 1, 3, 2, 2}, "row 3 has neighbour 2 twice");
-    check_refused(4, start, (int32_t[]){1, 3, 2, 0, 1, 3, 0, 2},
-                  "row 1 has neighbour 0 after a larger one");
-    check_refused(4, (int64_t[]){0, 2, 4, 5, 7}, (int32_t[]){1, 3, 0, 2, 1, 0, 2},
-                  "row 3 has neighbour 2, which does not have it in return");
-    /* of several faults the first is reported; a fault inside a list before one between lists */
-    check_refused(4, start, (int32_t[]){1, 3, 0, 3, 1, 1, 3, 0}, "row 2 has neighbour 1 twice");
+    CHECK(!mcpi_graph_check(&alone, why, sizeof why));
+    CHECK_TEXT(why, "row 3 has no neighbour");
+    /* of several faults the first is reported: row 6001 loses its first neighbour, 7001 its last */
     mcpi_graph_t *large = lattice(20, 100);
-    large->neighbour[large->start[7001] - 1] = (int32_t)large->rows;
-    large->neighbour[large->start[6001]] = (int32_t)large->rows;
+    int32_t *lost = large->neighbour + large->start[6001];
+    char want[200];
+    snprintf(want, sizeof want, "row %d has neighbour 6001, which does not have it in return",
+             *lost);
+    *lost = 0;
+    large->neighbour[large->start[7002] - 1] = (int32_t)large->rows - 1;
     for (int threads = 1; threads <= 3; threads++) {
         rt_threads_set(threads);
         CHECK(!mcpi_graph_check(large, why, sizeof why));
-        CHECK(strstr(why, "row 6001 ") == why);
+        CHECK_TEXT(why, want);
     }
     mcpi_graph_destroy(large);
 }

@@ -196,7 +196,7 @@ static void test_structure(void)
     } cases[] = {
         {"8 8 3\n1 1 1\n1 5 1\n5 1 1\n", "block row 1 (rows 5 to 8) has no diagonal block"},
         {"8 8 2\n1 1 1\n5 5 1\n", "there are no blocks off the diagonal"},
-        {"8 8 3\n1 1 1\n1 5 1\n5 5 1\n", "in blocks from 0, row 1 has no neighbour"},
+        {"8 8 3\n1 1 1\n1 5 1\n5 5 1\n", "in blocks from 0, row 0 has neighbour 1, which does not"},
         {"8 8 4\n1 1 1\n4 5 1\n8 1 2\n8 8 -1\n", NULL}};
     char text[256];
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {

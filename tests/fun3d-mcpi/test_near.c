@@ -10,9 +10,16 @@
 #include "config.h"
 #include "graph_test.h"
 #include "apps/fun3d-mcpi/mcpi.h"
-#include "apps/fun3d-mcpi/near.h"
+#include "apps/fun3d-mcpi/cuda/near.h"
 
-enum { RANKS = 3, MOST_BLOCKS = 7, LENGTH = 3 /* rows per chunk */, SWEEPS = 3, LAUNCHES = 3 };
+enum {
+    RANKS = 3,
+    MOST_BLOCKS = 7,
+    LENGTH = 3 /* rows per chunk */,
+    BLOCKS = 26,
+    SWEEPS = 3,
+    LAUNCHES = 3
+};
 
 /* A rank of the play, and one of its blocks. */
 typedef struct {
@@ -48,22 +55,7 @@ typedef struct {
 
 static mcpi_chunks_t cut(const mcpi_part_t *part)
 {
-    mcpi_chunks_t k = {.first_row = RT_NEW(int32_t, (size_t)part->rows + 1, RT_HOST),
-                       .colour = RT_NEW(int32_t, (size_t)part->colours + 1, RT_HOST),
-                       .interior = RT_NEW(int32_t, (size_t)part->colours, RT_HOST),
-                       .offset = RT_NEW(uint32_t, (size_t)part->rows + 1, RT_HOST)};
-    for (int c = 0; c < part->colours; c++) {
-        const int64_t ends[2] = {part->boundary_end[c], part->colour_start[c + 1]};
-        int64_t row = part->colour_start[c];
-        k.colour[c] = k.chunks;
-        for (int half = 0; half < 2; half++) {
-            k.interior[c] = k.chunks; /* the second time it stays */
-            for (; row < ends[half]; row += ends[half] - row < LENGTH ? ends[half] - row : LENGTH)
-                k.first_row[k.chunks++] = (int32_t)row;
-        }
-    }
-    k.colour[part->colours] = k.chunks;
-    k.first_row[k.chunks] = (int32_t)part->rows;
+    mcpi_chunks_t k = mcpi_cut_rows(part, LENGTH, LENGTH * BLOCKS);
     for (int i = 0; i <= k.chunks; i++)
         k.offset[i] = (uint32_t)part->start[k.first_row[i]] + (uint32_t)i;
     return k;

@@ -5,10 +5,10 @@
 #include "config.h"
 #include "graph_test.h"
 #include <math.h>
-#include "apps/fun3d-mcpi/input/flow.h"
+#include "apps/fun3d-mcpi/input/blocks.h"
 
 enum { SURFACE = 9, LAYERS = 11 };
-static const mcpi_wing_t wing = {.n = SURFACE, .layers = LAYERS, .first = 1e-4, .seed = 3};
+static const mcpi_wing_t wing = {.n = SURFACE, .layers = LAYERS, .seed = 3};
 
 /* --- one rank's mesh --- */
 
@@ -78,26 +78,6 @@ static void check_meshes(int ranks, bool finely)
     rt_mesh_destroy(whole);
 }
 
-/* A sixteenth of a mesh takes less than half of what the whole takes: there never is a whole. */
-static void check_memory(void)
-{
-    const mcpi_wing_t large = {.n = 14, .layers = 40, .first = 1e-4, .seed = 3};
-    int64_t n;
-    rt_mem_reset_high_water();
-    rt_mesh_t *mesh = mcpi_wing_new(&large);
-    const size_t most = rt_mem_high_water(RT_HOST);
-    int64_t *own = list_own(mesh->vertices, 16, 8, false, &n);
-    rt_mesh_destroy(mesh);
-    mcpi_piece_t *piece;
-    rt_mem_reset_high_water();
-    mesh = mcpi_wing_part(&large, own, n, &piece);
-    CHECK(2 * rt_mem_high_water(RT_HOST) < most);
-    CHECK(2 * rt_mem_high_water(RT_HOST) < most);
-    rt_mesh_destroy(mesh);
-    mcpi_piece_destroy(piece);
-    RT_FREE(own, RT_HOST);
-}
-
 /* --- all ranks together --- */
 
 /* The parts are the ranges of the curve: equal in blocks, none empty, each vertex in one. */
@@ -106,17 +86,14 @@ static int64_t *check_partition(const rt_mesh_t *mesh, const mcpi_graph_t *graph
     const int64_t all = graph->rows, ranks = rt_comm_size(), rank = rt_comm_rank();
     mcpi_piece_t *piece = mcpi_piece_new(all, all);
     uint64_t *key = RT_NEW(uint64_t, (size_t)all, RT_HOST);
-    int32_t *blocks = RT_NEW(int32_t, (size_t)all, RT_HOST);
-    int64_t *number = RT_NEW(int64_t, (size_t)all, RT_HOST), n = 0, weight[2] = {0, 0};
+    int64_t weight[2] = {0, 0};
     mcpi_hilbert_keys(piece, mesh->x, key);
-    uint64_t *share = RT_NEW(uint64_t, (size_t)all, RT_HOST);
-    for (int64_t v = 0; v < all; v++) /* every rank brings vertices from all over */
-        if (v % ranks == rank) {
-            share[n] = key[v];
-            blocks[n] = (int32_t)(graph->start[v + 1] - graph->start[v]);
-            number[n++] = v;
-        }
-    int64_t *own = mcpi_partition(share, number, blocks, n, owned);
+    piece->owned = 0;
+    for (int64_t v = 0; v < all; v++) { /* every rank brings vertices from all over */
+        piece->own[v] = v % ranks == rank;
+        piece->owned += piece->own[v];
+    }
+    int64_t *own = mcpi_partition(piece, graph, key, owned);
     double first = INFINITY, last = -INFINITY, *ends = RT_NEW(double, 2 * (size_t)ranks, RT_HOST);
     for (int64_t i = 0; i < *owned; i++) {
         CHECK(i == 0 || own[i] > own[i - 1]);
@@ -134,9 +111,6 @@ static int64_t *check_partition(const rt_mesh_t *mesh, const mcpi_graph_t *graph
     CHECK(llabs(mine - weight[0] / ranks) <= 32); /* a row of the wing has 29 blocks at most */
     mcpi_piece_destroy(piece);
     RT_FREE(key, RT_HOST);
-    RT_FREE(share, RT_HOST);
-    RT_FREE(blocks, RT_HOST);
-    RT_FREE(number, RT_HOST);
     RT_FREE(ends, RT_HOST);
     return own;
 }
@@ -196,7 +170,6 @@ int main(int argc, char **argv)
         check_meshes(1, false);
         check_meshes(5, false);
         check_meshes(3, true);
-        check_memory();
     }
     check_together(false);
     check_together(true);

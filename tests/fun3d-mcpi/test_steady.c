@@ -1,9 +1,8 @@
 /*
- * test_steady.c - steps until the flow is steady: order of accuracy by a manufactured solution, a
- * sheared layer with an exact solution; RT_CHECK_LONG: a bump, which has no drag.
+ * test_steady.c - steps until the flow is steady: order of accuracy by a manufactured solution, and
+ * a sheared layer with an exact solution.
  */
 #include "config.h"
-#include <stdlib.h>
 #include "march_test.h"
 
 /* --- solving --- */
@@ -167,91 +166,9 @@ static void test_sheared(void)
     CHECK(heat[1] < 0.15 && heat[1] < heat[0] / 1.5);
 }
 
-/* --- a bump --- */
-
-enum { BUMP = 1, LID, SIDES }; /* tags */
-
-static void add_face(rt_mesh_t *mesh, rt_face_t type, int tag, const int32_t *corner)
-{
-    const int size = rt_face_size(type);
-    mesh->tag[type][mesh->faces[type]] = tag;
-    memcpy(mesh->face[type] + size * mesh->faces[type]++, corner, (size_t)size * sizeof *corner);
-}
-
-/* Adds the prisms of the cell of these corners, and what of its faces is boundary. */
-static void add_cell(rt_mesh_t *mesh, const int32_t h[8], bool is_low, bool is_high)
-{
-    const int32_t prism[2][6] = {{h[0], h[1], h[2], h[4], h[5], h[6]},
-                                 {h[0], h[2], h[3], h[4], h[6], h[7]}};
-    const int32_t low[2][3] = {{h[0], h[3], h[2]}, {h[0], h[2], h[1]}};
-    const int32_t high[2][3] = {{h[4], h[5], h[6]}, {h[4], h[6], h[7]}};
-    const int32_t side[2][4] = {{h[0], h[1], h[5], h[4]}, {h[3], h[7], h[6], h[2]}};
-    for (int k = 0; k < 2; k++) {
-        add(mesh, RT_PRISM, prism[k]);
-        add_face(mesh, RT_QUAD, SIDES, side[k]);
-        if (is_low)
-            add_face(mesh, RT_TRIANGLE, BUMP, low[k]);
-        if (is_high)
-            add_face(mesh, RT_TRIANGLE, LID, high[k]);
-    }
-}
-
-/* Makes a channel one cell deep: 15 cells along the stream by 4 across, times `finer`. */
-static rt_mesh_t *channel(int finer)
-{
-    static const double length = 3, height = 0.8;
-    const int nx = 15 * finer, nz = 4 * finer, row = nx + 1, layer = 2 * row;
-    rt_mesh_t *mesh = mesh_new(layer * (nz + 1), 2 * nx * nz);
-    for (int v = 0; v < mesh->vertices; v++) {
-        const double x = length * (v % row / (double)nx - 0.5), bottom = 0.05 * exp(-8 * x * x);
-        const double at[3] = {x, v / row % 2 * length / nx,
-                              bottom + (height - bottom) * (v / layer) / nz};
-        memcpy(mesh->x + 3 * v, at, sizeof at);
-    }
-    for (int cell = 0; cell < nx * nz; cell++) {
-        const int k = cell / nx, o = cell % nx + k * layer;
-        const int32_t h[8] = {o,         o + 1,         o + 1 + row,         o + row,
-                              o + layer, o + 1 + layer, o + 1 + row + layer, o + row + layer};
-        add_cell(mesh, h, k == 0, k == nz - 1);
-    }
-    return mesh;
-}
-
-/* Returns the drag of the bump at Mach 0.3, over dynamic pressure and a square of side 1. */
-static double bump(int finer)
-{
-    static const double mach = 0.3;
-    rt_mesh_t *mesh = channel(finer);
-    flow_t t = flow_new(mesh, "1", "2,3", 0);
-    const double stream[NB] = {1, mach, 0, 0, 1 / MCPI_GAMMA};
-    double drag = 0;
-    memcpy(t.f.gas.stream, stream, sizeof stream);
-    set_stream(&t, 0);
-    CHECK(solve(&t, 10, 1e-5) > 0);
-    for (int64_t i = 0; i < t.f.rows; i++)
-        if (t.f.side_of[i] >= 0)
-            drag += (t.f.w[NB * i + 4] - stream[4]) * t.f.side[t.f.side_of[i]].wall[0];
-    flow_destroy(&t);
-    rt_mesh_destroy(mesh);
-    return drag / (mach * mach / 2) * 5 * finer; /* the channel is 1 / (5 finer) deep */
-}
-
-/* A bump in a flow without friction has no drag. The first mesh is too coarse for the order to show
- * fully. */
-static void test_bump(void)
-{
-    const double coarse = bump(1), better = bump(2), fine = bump(4);
-    const double order = log2(coarse / better), last = log2(better / fine);
-    printf("drag of a bump: %.3g, %.3g, %.3g: order %.2f, %.2f\n", coarse, better, fine, order,
-           last);
-    CHECK(fine > 0 && fine < 0.0003 && order > 1.5 && order < 2.5 && last > 1.8 && last < 2.6);
-}
-
 int main(void)
 {
     test_order();
     test_sheared();
-    if (getenv("RT_CHECK_LONG"))
-        test_bump();
     return check_done();
 }

@@ -132,39 +132,16 @@ INLINE void solve(int nb, const double *LU, double *b, void *dq, mcpi_type_t dq_
     }
 }
 
-INLINE size_t bytes_of(mcpi_type_t type)
-{
-    return type == MCPI_FP64 ? 8 : type == MCPI_FP32 ? 4 : 2;
-}
+/* --- parameter --- */
 
-/* --- parameters --- */
-
-/* ahead: the stream of blocks breaks off at the end of each thread's rows and of each colour; this
- * is how far ahead to prefetch, beyond what the processor does itself. rows: handing out rows as
- * threads ask for them balances threads that other programs slow down; in equal parts, rows stay
- * with the thread whose memory they are in. */
-static const char *const ahead_values[] = {"0", "4", "8", "16", "32", "64", NULL};
-static const int64_t blocks_ahead[] = {0, 4, 8, 16, 32, 64};
+/* Handing out rows as threads ask for them balances threads that other programs slow down; in equal
+ * parts, rows stay with the thread whose memory they are in. */
 static const char *const rows_values[] = {"equal", "16", "64", "256", "1024", NULL};
 static const int rows_taken[] = {0, 16, 64, 256, 1024};
-enum { AHEAD, ROWS, PARAMETERS };
-static const rt_parameter_t parameters[PARAMETERS] = {
-    [AHEAD] = {.name = "ahead",
-               .about = "number of blocks by which O is prefetched",
-               .values = ahead_values},
-    [ROWS] = {.name = "rows",
-              .about = "rows that a thread takes at a time; equal: its whole share at once",
-              .values = rows_values}};
-
-/* Prefetches the lines of block k of O. */
-INLINE void prefetch(const void *O, mcpi_type_t type, int nb, int64_t k)
-{
-    const int64_t bytes = nb * nb * (int64_t)bytes_of(type);
-    const char *at = (const char *)O + k * bytes;
-    UNROLL
-    for (int64_t line = 0; line < bytes; line += 64)
-        __builtin_prefetch(at + line);
-}
+static const rt_parameter_t parameters[] = {
+    {.name = "rows",
+     .about = "rows that a thread takes at a time; equal: its whole share at once",
+     .values = rows_values}};
 
 /* Computes sum[j] += column j of block k of O times value j of dQ; if `wide`, sum[0] and sum[1] are
  * those of all columns, lanes 0 .. 7 and 8 .. 15. */
@@ -185,19 +162,15 @@ INLINE void prefetch(const void *O, mcpi_type_t type, int nb, int64_t k)
 
 #define DEFINE_RANGE(VEC, REAL)                                                             \
     INLINE void range_##VEC(const mcpi_view_t *view, int64_t first, int64_t last, void *dq, \
-                            int64_t ahead, int nb, bool wide, mcpi_type_t type,             \
-                            mcpi_type_t dq_type)                                            \
+                            int nb, bool wide, mcpi_type_t type, mcpi_type_t dq_type)       \
     {                                                                                       \
         const int64_t last_block = (int64_t)view->start[view->rows] - 1;                    \
         for (int64_t row = first; row < last; row++) {                                      \
             VEC##_t sum[MCPI_FIXED_NB] = {{0}};                                             \
             int64_t block = view->start[row], end = view->start[row + 1];                   \
             const bool copied = end > last_block && end > block;                            \
-            for (end -= copied; block < end; block++) {                                     \
-                if (ahead > 0 && block + ahead <= last_block)                               \
-                    prefetch(view->O, type, nb, block + ahead);                             \
+            for (end -= copied; block < end; block++)                                       \
                 BLOCK(VEC, REAL, view->O, block);                                           \
-            }                                                                               \
             if (copied) { /* eight lanes from its last value on would end beyond O */       \
                 double copy[MCPI_MAX_NB2 + LANES] = {0};                                    \
                 const size_t bytes = (size_t)(nb * nb) * mcpi_type_size(type);              \
@@ -217,18 +190,17 @@ DEFINE_RANGE(vec64, double)
 
 /* --- a copy for each block size and types; ANY: larger blocks --- */
 
-typedef void range_fn(const mcpi_view_t *view, int64_t first, int64_t last, void *dq,
-                      int64_t ahead);
+typedef void range_fn(const mcpi_view_t *view, int64_t first, int64_t last, void *dq);
 
 enum { ANY = MCPI_FIXED_NB + 1 };
 #define FOR_EACH_NB(X, ...) \
     X(4, __VA_ARGS__) X(5, __VA_ARGS__) X(6, __VA_ARGS__) X(7, __VA_ARGS__) X(ANY, __VA_ARGS__)
-#define DEFINE(NB, TYPE, DQ, VEC)                                                          \
-    static void range_##NB##_##TYPE##_##DQ##_##VEC(const mcpi_view_t *view, int64_t first, \
-                                                   int64_t last, void *dq, int64_t ahead)  \
-    {                                                                                      \
-        range_##VEC(view, first, last, dq, ahead, NB == ANY ? view->nb : NB, NB == ANY,    \
-                    MCPI_##TYPE, MCPI_##DQ);                                               \
+#define DEFINE(NB, TYPE, DQ, VEC)                                                             \
+    static void range_##NB##_##TYPE##_##DQ##_##VEC(const mcpi_view_t *view, int64_t first,    \
+                                                   int64_t last, void *dq)                    \
+    {                                                                                         \
+        range_##VEC(view, first, last, dq, NB == ANY ? view->nb : NB, NB == ANY, MCPI_##TYPE, \
+                    MCPI_##DQ);                                                               \
     }
 #define ENTRY(NB, TYPE, DQ, VEC)                                                     \
     [NB - MCPI_MIN_NB][MCPI_##TYPE][MCPI_##DQ][sizeof(VEC##_t) == sizeof(vec32_t)] = \
@@ -256,24 +228,24 @@ static range_fn *find_range(const mcpi_view_t *view)
 
 void mcpi_simd_rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
 {
-    find_range(view)(view, first, last, dq, 0);
+    find_range(view)(view, first, last, dq);
 }
 
 static void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
 {
     range_fn *range = find_range(view);
-    const int64_t n = last - first, ahead = blocks_ahead[view->choice[AHEAD]];
-    const int chunk = rows_taken[view->choice[ROWS]];
+    const int64_t n = last - first;
+    const int chunk = rows_taken[view->choice[0]];
     if (chunk > 0) {
 #pragma omp parallel for schedule(dynamic, 1)
         for (int64_t row = first; row < last; row += chunk)
-            range(view, row, row + chunk < last ? row + chunk : last, dq, ahead);
+            range(view, row, row + chunk < last ? row + chunk : last, dq);
         return;
     }
 #pragma omp parallel
     {
         const int64_t threads = rt_threads_here(), me = rt_thread();
-        range(view, first + n * me / threads, first + n * (me + 1) / threads, dq, ahead);
+        range(view, first + n * me / threads, first + n * (me + 1) / threads, dq);
     }
 }
 
@@ -281,6 +253,6 @@ const mcpi_kernels_t mcpi_cpu_simd = {
     .rung = {.precision = MCPI_PRECISION,
              .reproducible = true,
              .parameters = parameters,
-             .n_parameters = PARAMETERS},
+             .n_parameters = 1},
     .rows = rows,
 };

@@ -1,6 +1,6 @@
 /*
  * flow_reference.c - the nonlinear step by the definition, the oracle of the ladder "flow": slopes
- * from normal equations that are solved on the spot, dense flux Jacobians and |A| as a polynomial of
+ * from normal equations that are solved on the node, dense flux Jacobians and |A| as a polynomial of
  * them, everything in FP64 except what O is stored in. Sweeps by the rung "reference".
  *
  * Advantage: anyone can check it against the textbook; it shares no formula with flow/physics.h but
@@ -46,16 +46,6 @@ static double norm(const mcpi_field_t *f, const void *before)
     return sum;
 }
 
-static void put_value(void *O, mcpi_type_t type, int64_t at, double x)
-{
-    if (type == MCPI_FP64)
-        ((double *)O)[at] = x;
-    else if (type == MCPI_FP32)
-        ((float *)O)[at] = (float)x;
-    else
-        ((uint16_t *)O)[at] = type == MCPI_FP16 ? mcpi_to_fp16(x) : mcpi_to_bf16(x);
-}
-
 static void jacobian(const mcpi_field_t *f)
 {
     int64_t widest = 0;
@@ -73,7 +63,7 @@ static void jacobian(const mcpi_field_t *f)
             f->scale[i] = ldexp(1, -ilogb(f->rate[i]));
             const int64_t first = f->start[i], values = (f->start[i + 1] - first) * BLOCK;
             for (int64_t k = 0; k < values; k++)
-                put_value(f->O, f->offdiagonal, first * BLOCK + k, f->scale[i] * O[k]);
+                mcpi_put_value(f->O, f->offdiagonal, first * BLOCK + k, f->scale[i] * O[k]);
             for (int k = 0; k < BLOCK; k++)
                 ((double *)f->LU)[BLOCK * i + k] = f->scale[i] * D[k];
         }

@@ -23,14 +23,14 @@ static void gradient(const mcpi_field_t *f)
 
 enum { LANES = 8, SLOPES = 3 * MCPI_Q };
 
-/* What lies on the other side of so many faces of a node. */
+/* What lies on the other side of LANES faces of a node. */
 typedef struct {
     double w[MCPI_Q][LANES], x[3][LANES], g[SLOPES][LANES], n[3][LANES];
 } batch_t;
 
 INLINE void take_face(const mcpi_field_t *f, int32_t k, int l, batch_t *b)
 {
-    const mcpi_spot_t there = mcpi_spot(f, f->column[k]);
+    const mcpi_node_t there = mcpi_node(f, f->column[k]);
     for (int v = 0; v < MCPI_Q; v++)
         b->w[v][l] = there.w[v];
     for (int d = 0; d < 3; d++) {
@@ -43,12 +43,12 @@ INLINE void take_face(const mcpi_field_t *f, int32_t k, int l, batch_t *b)
 
 /* Adds what flows out through the first `faces` faces of a batch to F; returns their part of the
  * rate. All lanes are computed: the compiler needs a constant to make vectors. */
-INLINE double add_batch(const mcpi_spot_t *here, const batch_t *b, int faces, double *F)
+INLINE double add_batch(const mcpi_node_t *here, const batch_t *b, int faces, double *F)
 {
     double out[MCPI_Q][LANES], of_rate[LANES], rate = 0;
     for (int l = 0; l < LANES; l++) {
         double w[MCPI_Q], x[3], g[SLOPES], n[3], flux[MCPI_Q] = {0, 0, 0, 0, 0};
-        const mcpi_spot_t there = {w, x, g};
+        const mcpi_node_t there = {w, x, g};
         for (int v = 0; v < MCPI_Q; v++)
             w[v] = b->w[v][l];
         for (int d = 0; d < 3; d++) {
@@ -71,9 +71,9 @@ INLINE double add_batch(const mcpi_spot_t *here, const batch_t *b, int faces, do
 
 INLINE void node_residual(const mcpi_field_t *f, int64_t i)
 {
-    const mcpi_spot_t at = mcpi_spot(f, i);
+    const mcpi_node_t at = mcpi_node(f, i);
     double F[MCPI_Q] = {0}, w[MCPI_Q], x[3], g[SLOPES], rate = 0;
-    const mcpi_spot_t here = {w, x, g}; /* a copy: not in the way of the vectors */
+    const mcpi_node_t here = {w, x, g}; /* a copy: not in the way of the vectors */
     batch_t batch = {0};
     int faces = 0;
     for (int v = 0; v < MCPI_Q; v++)
@@ -91,7 +91,7 @@ INLINE void node_residual(const mcpi_field_t *f, int64_t i)
         }
     }
     for (int32_t k = f->start[i]; f->gas.mu > 0 && k < f->start[i + 1]; k++) {
-        const mcpi_spot_t there = mcpi_spot(f, f->column[k]);
+        const mcpi_node_t there = mcpi_node(f, f->column[k]);
         mcpi_edge_friction(&f->gas, &at, &there, f->viscous[k], F);
     }
     mcpi_put_residual(f, i, rate, F);

@@ -73,17 +73,17 @@ constexpr int LANES = THREADS / MCPI_TILE; /* per node */
 /* A block per tile. Slopes are written from shared memory, as whole rows. */
 __global__ void __launch_bounds__(THREADS) slopes_kernel(const mcpi_field_t f)
 {
-    __shared__ double copy[int{MCPI_MEMBERS} * MCPI_SHORT_SPOT];
+    __shared__ double copy[int{MCPI_MEMBERS} * MCPI_SHORT_NODE];
     __shared__ uint32_t list[MCPI_MEMBERS];
     __shared__ uint16_t near[MCPI_TILE_ENTRIES];
-    static_assert(int{MCPI_TILE} * 3 * NB <= int{MCPI_MEMBERS} * MCPI_SHORT_SPOT, "slopes fit");
+    static_assert(int{MCPI_TILE} * 3 * NB <= int{MCPI_MEMBERS} * MCPI_SHORT_NODE, "slopes fit");
     const mcpi_tiles_t &t = f.tiles;
     const int32_t first = t.first[blockIdx.x], end = t.first[blockIdx.x + 1];
     const int32_t entry = t.entry[first], entries = t.entry[end] - entry;
     const int node = threadIdx.x / LANES, lane = threadIdx.x % LANES;
     const int64_t place = first + node;
     double sum[3 * NB] = {}, g[3 * NB];
-    fetch<8, MCPI_SHORT_SPOT>(f, NB + 3, list, copy);
+    fetch<8, MCPI_SHORT_NODE>(f, NB + 3, list, copy);
     for (int k = threadIdx.x; k < entries; k += THREADS)
         near[k] = t.near[entry + k];
     wait_for_copy();
@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(THREADS) slopes_kernel(const mcpi_field_t f)
 }
 
 constexpr int LONG_BYTES =
-    (int{MCPI_MEMBERS} * MCPI_LONG_SPOT + int{MCPI_FACE_VALUES} * mcpi_faces_apart) *
+    (int{MCPI_MEMBERS} * MCPI_LONG_NODE + int{MCPI_FACE_VALUES} * mcpi_faces_apart) *
     static_cast<int>(sizeof(double));
 
 /* A block per tile, a thread per face; then the two lanes of a node add up three values each. A
@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(THREADS, 4) residual_kernel(const mcpi_field_t
 {
     static_assert(LANES == 2 && MCPI_FACE_VALUES == 6, "two lanes share the values of a face");
     extern __shared__ double copy[];
-    double *values = copy + int{MCPI_MEMBERS} * MCPI_LONG_SPOT, sum[3] = {};
+    double *values = copy + int{MCPI_MEMBERS} * MCPI_LONG_NODE, sum[3] = {};
     const mcpi_tiles_t &t = f.tiles;
     const int32_t first = t.first[blockIdx.x], end = t.first[blockIdx.x + 1];
     const int32_t from = t.face_first[blockIdx.x];
@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(THREADS, 4) residual_kernel(const mcpi_field_t
     const int64_t place = first + node;
     const bool mine = place < end;
     mcpi_tile_face_t face = {}, next = {};
-    fetch<32, MCPI_LONG_SPOT>(f, MCPI_LONG_SPOT, reinterpret_cast<uint32_t *>(values), copy);
+    fetch<32, MCPI_LONG_NODE>(f, MCPI_LONG_NODE, reinterpret_cast<uint32_t *>(values), copy);
     if (static_cast<int>(threadIdx.x) < faces)
         next = mcpi_tile_face(&t, from + threadIdx.x);
     wait_for_copy();

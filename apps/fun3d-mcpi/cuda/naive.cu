@@ -5,9 +5,6 @@
  * or summed between threads; the code is the formula. Price: neighbouring threads read blocks that
  * are a whole row of blocks apart, so one load of a warp touches 32 lines, and the caches must keep
  * all 32 until their last byte has been used; a warp takes as long as its longest row.
- *
- * Launch parameter: threads per block. The rows of a block share nothing, so results do not depend
- * on it, bit for bit.
  */
 #include "config.h"
 #include "mcpi_cuda.cuh"

@@ -8,9 +8,6 @@
  * serve six rows at once. Price: a load of the warp is one column from each of six blocks, runs of
  * 20 bytes whose lines the next column's load finds in L1; and the windows depart a little from the
  * order that suits the caches: windows of 960 rows are short enough.
- *
- * Launch parameter: threads per block. The rows of a block share nothing, so results do not depend
- * on it, bit for bit.
  */
 #include "config.h"
 #include <algorithm>

@@ -20,44 +20,6 @@
 #include "staged.cuh"
 #include "staged_lists.cuh"
 
-/* Cuts the rows into chunks; fills the arrays where not NULL, and returns the number of chunks. A
- * chunk ends at its limits, and where a range of rows ends that `rows` may be called for. */
-template <class K> static int cut(const mcpi_part_t *part, const mcpi_chunks_t &to)
-{
-    int chunks = 0;
-    for (int c = 0; c < part->colours; c++) {
-        const int64_t ends[2] = {part->boundary_end[c], part->colour_start[c + 1]};
-        int64_t row = part->colour_start[c];
-        if (to.colour)
-            to.colour[c] = chunks;
-        for (int half = 0; half < 2; half++) {
-            if (half == 1 && to.interior)
-                to.interior[c] = chunks;
-            while (row < ends[half]) {
-                int64_t next = row;
-                while (next < ends[half] && next - row < K::rows &&
-                       part->start[next + 1] - part->start[row] <= K::blocks)
-                    next++;
-                RT_EXPECT(next > row, RT_ENVIRONMENT,
-                          "row %lld has %lld neighbours, and a record of the staged rung takes %u: "
-                          "use --rung six-rows",
-                          static_cast<long long>(row),
-                          static_cast<long long>(part->start[row + 1] - part->start[row]),
-                          K::blocks);
-                if (to.first_row)
-                    to.first_row[chunks] = static_cast<int32_t>(row);
-                chunks++;
-                row = next;
-            }
-        }
-    }
-    if (to.colour)
-        to.colour[part->colours] = chunks;
-    if (to.first_row)
-        to.first_row[chunks] = static_cast<int32_t>(part->rows);
-    return chunks;
-}
-
 template <class K>
 static mcpi_record_layout_t layout_of_chunk(const mcpi_part_t *part, const mcpi_chunks_t &chunks,
                                             int k)
@@ -69,15 +31,7 @@ static mcpi_record_layout_t layout_of_chunk(const mcpi_part_t *part, const mcpi_
 
 template <class K> static mcpi_chunks_t new_chunks(const mcpi_part_t *part)
 {
-    mcpi_chunks_t chunks = {};
-    const auto colours = static_cast<size_t>(part->colours);
-    chunks.chunks = cut<K>(part, chunks);
-    const auto n = static_cast<size_t>(chunks.chunks);
-    chunks.first_row = RT_NEW(int32_t, n + 1, RT_HOST);
-    chunks.colour = RT_NEW(int32_t, colours + 1, RT_HOST);
-    chunks.interior = RT_NEW(int32_t, colours, RT_HOST);
-    chunks.offset = RT_NEW(uint32_t, n + 1, RT_HOST);
-    cut<K>(part, chunks);
+    mcpi_chunks_t chunks = mcpi_cut_rows(part, K::rows, K::blocks);
     uint64_t units = 0;
     chunks.offset[0] = 0;
     for (int k = 0; k < chunks.chunks; k++) {
@@ -145,21 +99,32 @@ static void new_records(const mcpi_system_t *system, const mcpi_sends_t &sends,
     const size_t bytes = 16 * static_cast<size_t>(chunks.offset[chunks.chunks]);
     unsigned char *record = RT_NEW(unsigned char, bytes, RT_HOST);
     uint64_t *right_at = RT_NEW(uint64_t, rows, RT_HOST);
+    uint64_t *O_at = RT_NEW(uint64_t, rows, RT_HOST), *LU_at = RT_NEW(uint64_t, rows, RT_HOST);
 #pragma omp parallel for schedule(static)
     for (int k = 0; k < chunks.chunks; k++) {
         const int64_t row = chunks.first_row[k], end = chunks.first_row[k + 1];
         const uint64_t at = 16 * static_cast<uint64_t>(chunks.offset[k]);
-        const unsigned R = layout_of_chunk<K>(part, chunks, k).R;
+        const mcpi_record_layout_t layout = layout_of_chunk<K>(part, chunks, k);
         pack<K>(system, sends, row, end, record + at);
-        for (int64_t r = row; r < end; r++)
-            right_at[r] = at + R + sizeof(double) * K::nb * static_cast<uint64_t>(r - row);
+        for (int64_t r = row; r < end; r++) {
+            const auto of_chunk = sizeof(double) * static_cast<uint64_t>(r - row);
+            const auto blocks = static_cast<uint64_t>(part->start[r] - part->start[row]);
+            right_at[r] = at + layout.R + K::nb * of_chunk;
+            O_at[r] = at + layout.O + K::stride * K::size * blocks;
+            LU_at[r] = at + layout.LU + K::nb2 * of_chunk;
+        }
     }
+    data->bytes = bytes;
     data->lists.record = mcpi_upload(record, bytes);
     data->lists.offset = mcpi_upload(chunks.offset, static_cast<size_t>(chunks.chunks) + 1);
     data->right_at = mcpi_upload(right_at, rows);
+    data->O_at = mcpi_upload(O_at, rows);
+    data->LU_at = mcpi_upload(LU_at, rows);
     data->right = RT_NEW(double, rows *K::nb, RT_DEVICE);
     RT_FREE(record, RT_HOST);
     RT_FREE(right_at, RT_HOST);
+    RT_FREE(O_at, RT_HOST);
+    RT_FREE(LU_at, RT_HOST);
 }
 
 template <class K> static void set_up_of(mcpi_view_t *view)
@@ -242,38 +207,11 @@ static void put_r(const mcpi_view_t *view, const double *R)
     RT_CUDA_LAUNCHED();
 }
 
-/* Lists where the blocks and factors of each row are. */
-template <class K> static void list_places(const mcpi_part_t *part, mcpi_staged_data_t *data)
-{
-    const auto rows = static_cast<size_t>(part->rows);
-    uint64_t *O_at = RT_NEW(uint64_t, rows, RT_HOST), *LU_at = RT_NEW(uint64_t, rows, RT_HOST);
-    data->bytes = 0;
-    for (int k = 0; k < data->chunks.chunks; k++) {
-        const int64_t row = data->chunks.first_row[k], end = data->chunks.first_row[k + 1];
-        const mcpi_record_layout_t at = layout_of_chunk<K>(part, data->chunks, k);
-        for (int64_t r = row; r < end; r++) {
-            const int64_t blocks = part->start[r] - part->start[row];
-            O_at[r] = data->bytes + at.O + K::stride * K::size * static_cast<uint64_t>(blocks);
-            LU_at[r] =
-                data->bytes + at.LU + sizeof(double) * K::nb2 * static_cast<uint64_t>(r - row);
-        }
-        data->bytes += at.end;
-    }
-    data->O_at = mcpi_upload(O_at, rows);
-    data->LU_at = mcpi_upload(LU_at, rows);
-    RT_FREE(O_at, RT_HOST);
-    RT_FREE(LU_at, RT_HOST);
-}
-
 /* Blocks have no gap if nb is odd (stride_of), as the nonlinear step's 5 is. */
 static mcpi_places_t places(mcpi_view_t *view)
 {
     mcpi_staged_data_t *data = static_cast<mcpi_staged_data_t *>(view->data);
     RT_EXPECT(view->nb % 2 == 1, RT_ENVIRONMENT, "blocks of %d have gaps", view->nb);
-    if (!data->O_at)
-        mcpi_fixed_form(view, [&](auto form) {
-            list_places<staged_t<decltype(form)>>(view->system->part, data);
-        });
     return {const_cast<unsigned char *>(data->lists.record), data->bytes, data->O_at, data->LU_at,
             data->right_at};
 }
@@ -324,8 +262,8 @@ static void memory(const mcpi_config_t *config, double bytes[RT_SPACES])
                      mcpi_type_size(static_cast<mcpi_type_t>(config->offdiagonal)));
     const double padded = config->nb % 2 ? nb * nb : nb * nb + 2;
     const double records = blocks * (4 + size * padded) + rows * 8 * (nb * nb + nb) + rows * 32;
-    bytes[RT_DEVICE] += records + rows * 8 * (nb + 1) + rows * 4;
-    bytes[RT_HOST] += records + rows * (8 + 4 + 4);
+    bytes[RT_DEVICE] += records + rows * 8 * (nb + 3) + rows * 4;
+    bytes[RT_HOST] += records + rows * (3 * 8 + 4 * 4);
     if (config->counts.ghosts > 0) /* what ghosts ask of their owners, and the answers */
         bytes[RT_HOST] += 3 * sizeof(double) * (rows + static_cast<double>(config->counts.ghosts));
 }

@@ -13,8 +13,8 @@ struct mcpi_staged_data_t {
     mcpi_staged_lists_t lists; /* device memory */
     mcpi_chunks_t chunks;      /* host; without costs once the lists are made */
     uint64_t *right_at;        /* [rows] device: byte offset of the row's R in the records */
-    uint64_t *O_at, *LU_at;    /* the same of its blocks and factors; NULL: not asked for */
-    size_t bytes;              /* of the records, once somebody asked */
+    uint64_t *O_at, *LU_at;    /* the same of its blocks and factors */
+    size_t bytes;              /* of the records */
     double *right;             /* [rows][nb] device: R on its way into the records */
     unsigned blocks;           /* of a grid that is resident */
     unsigned begin;            /* number of the next launch of sweeps */

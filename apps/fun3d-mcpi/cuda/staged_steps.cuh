@@ -22,7 +22,7 @@
 #ifndef MCPI_STAGED_STEPS_CUH
 #define MCPI_STAGED_STEPS_CUH
 
-#include "../near.h"
+#include "near.h"
 #include "machine/cuda.cuh"
 
 /* Where a boundary row's dQ goes: its ghost on another GPU, and its place in the record. */

@@ -7,9 +7,6 @@
  * another. Price: 25 of 32 lanes work (nb = 5), and the sum of a few values and the solve, step by
  * step with a barrier of the warp, take as long as several blocks. A block of nb = 6 or 7 has more
  * entries than a warp has lanes, and is done in two passes of 3 and 4 columns.
- *
- * Launch parameter: threads per block. The rows of a block share nothing, so results do not depend
- * on it, bit for bit.
  */
 #include "config.h"
 #include "mcpi_cuda.cuh"

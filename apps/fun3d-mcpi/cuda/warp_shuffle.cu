@@ -7,9 +7,6 @@
  * instructions of the sum; the solve costs one shuffle and one multiplication per step. Price: all
  * 32 lanes must take part in a shuffle, also lanes without an entry (they hold zeros, which no lane
  * uses); the 7 idle lanes and the tail of every row are as before.
- *
- * Launch parameter: threads per block. The rows of a block share nothing, so results do not depend
- * on it, bit for bit.
  */
 #include "config.h"
 #include "mcpi_cuda.cuh"

@@ -63,23 +63,23 @@ static void take_places(mcpi_march_t *m)
 
 /* Rows of one colour are not neighbours, so threads of a GPU take the rows along a curve or tile by
  * tile: what they gather is then in a cache. */
-static void take_turn(mcpi_march_t *m)
+static void take_order(mcpi_march_t *m)
 {
     const size_t rows = (size_t)m->field.rows;
-    uint32_t *turn = RT_NEW(uint32_t, rows, RT_HOST);
+    uint32_t *order = RT_NEW(uint32_t, rows, RT_HOST);
     uint64_t *key = RT_NEW(uint64_t, rows, RT_HOST);
     uint8_t *own = RT_NEW(uint8_t, rows, RT_HOST);
     memset(own, 1, rows);
     const mcpi_piece_t all = {.vertices = m->field.rows, .own = own};
     mcpi_hilbert_keys(&all, m->problem->geometry->x, key);
     for (size_t i = 0; i < rows; i++)
-        turn[i] = (uint32_t)i;
-    rt_sort(key, turn, m->field.rows);
+        order[i] = (uint32_t)i;
+    rt_sort(key, order, m->field.rows);
     RT_FREE(own, RT_HOST);
     RT_FREE(key, RT_HOST);
     if (m->phases->tiled) {
-        const int64_t row =
-            mcpi_tiles_new(m->problem->part, m->problem->geometry, turn, m->space, &m->field.tiles);
+        const int64_t row = mcpi_tiles_new(m->problem->part, m->problem->geometry, order, m->space,
+                                           &m->field.tiles);
         if (row >= 0)
             rt_refuse(RT_USAGE,
                       "--mesh %s: vertex %lld has more than %d neighbours, for which %s has no "
@@ -87,8 +87,8 @@ static void take_turn(mcpi_march_t *m)
                       m->problem->config->mesh, (long long)mcpi_vertex_of(m->problem, row),
                       MCPI_MEMBERS - 1, m->rung->name);
     }
-    m->field.turn = rt_clone(turn, rows, sizeof *turn, m->space);
-    RT_FREE(turn, RT_HOST);
+    m->field.permutation = rt_clone(order, rows, sizeof *order, m->space);
+    RT_FREE(order, RT_HOST);
 }
 
 static void make_field(mcpi_march_t *m)
@@ -128,7 +128,7 @@ static void make_field(mcpi_march_t *m)
     f->sums = RT_NEW(double, rows / MCPI_NORM_CHUNK + 2, m->space);
     f->outside = m->outside = RT_NEW(double, MCPI_Q *rows, m->space);
     if (m->space != RT_HOST)
-        take_turn(m);
+        take_order(m);
     f->gradient = RT_NEW(double, 3 * MCPI_Q * all, m->space);
 }
 
@@ -173,7 +173,7 @@ void mcpi_march_destroy(void *march)
         rt_free((void *)f->start, m->space);
         rt_free((void *)f->column, m->space);
     }
-    rt_free((void *)f->turn, m->space);
+    rt_free((void *)f->permutation, m->space);
     rt_free(m->before, m->space);
     mcpi_tiles_destroy(&f->tiles, m->space);
     for (int why = 0; why < RT_KEEPS; why++)

@@ -1,6 +1,6 @@
 /*
  * definition.c - a row of each phase by the definition: slopes from normal equations that are solved
- * on the spot, dense flux Jacobians, |A| as a polynomial of them, everything in FP64.
+ * on the node, dense flux Jacobians, |A| as a polynomial of them, everything in FP64.
  *
  * Shares no formula with physics.h. Each function also adds up the magnitudes of its terms, from
  * which the judge has its bounds, unless `size` is NULL.

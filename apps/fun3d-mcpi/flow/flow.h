@@ -8,7 +8,7 @@
 #ifndef MCPI_MARCH_H
 #define MCPI_MARCH_H
 
-#include "../input/flow.h"
+#include "../input/blocks.h"
 #include "../kernel.h"
 #include "physics.h"
 
@@ -52,25 +52,25 @@ enum { MCPI_TILE = 64, MCPI_MEMBERS = 208, MCPI_TILE_ENTRIES = 1536, MCPI_TILE_F
 /* Banks of fast memory, of 8 bytes each. */
 enum { MCPI_BANKS = 16 };
 
-/* Members of a tile are its own nodes, in turn, and then their neighbours, each once. Faces are
+/* Members of a tile are its own nodes, in order, and then their neighbours, each once. Faces are
  * the edges of own nodes that have an area, each once per tile. */
 typedef struct {
     int32_t tiles;
-    int32_t *first;        /* [tiles + 1] place in the turn */
+    int32_t *first;        /* [tiles + 1] place in the order */
     int32_t *member_first; /* [tiles + 1] */
     uint32_t *member;      /* rows and ghosts */
-    int32_t *entry;        /* [rows + 1] where a node's entries begin, in turn */
+    int32_t *entry;        /* [rows + 1] where a node's entries begin, in order */
     uint16_t *near;        /* [entries] which member the neighbour is */
     double *viscous;       /* [entries] */
     int32_t *face_first;   /* [tiles + 1] */
     uint32_t *ends;        /* [faces] members: an own node, and shifted by 16 that opposite */
     double *area;          /* [faces][3] from that own node to the other */
-    int32_t *part_first;   /* [rows + 1] where a node's faces begin, in turn */
+    int32_t *part_first;   /* [rows + 1] where a node's faces begin, in order */
     uint16_t *part;        /* twice the face of the tile; + 1: its area points to the node */
 } mcpi_tiles_t;
-/* Fills tiles, in `space`, and puts turn[] (host), a curve through the rows, into their order.
+/* Fills tiles, in `space`, and puts order[] (host), a curve through the rows, into their order.
  * Returns -1, or a row that has more neighbours than a tile has room for: then there are no tiles. */
-int64_t mcpi_tiles_new(const mcpi_part_t *part, const mcpi_geometry_t *g, uint32_t *turn,
+int64_t mcpi_tiles_new(const mcpi_part_t *part, const mcpi_geometry_t *g, uint32_t *order,
                        rt_space_t space, mcpi_tiles_t *tiles);
 void mcpi_tiles_destroy(mcpi_tiles_t *tiles, rt_space_t space);
 /* Returns the most bytes of tiles. */
@@ -102,10 +102,10 @@ typedef struct {
     /* [rows] bytes from O, LU and right on to what is row i's, where a rung of sweeps has a layout
      * of its own; NULL: the arrays are as they say. */
     const uint64_t *O_at, *LU_at, *right_at;
-    const void *dq;       /* [rows + ghosts][5] of dq_type */
-    const uint32_t *turn; /* [rows] neighbours one soon after the other; NULL on a CPU */
-    mcpi_tiles_t tiles;   /* zeros: the rung needs none */
-    double *sums;         /* [rows / MCPI_NORM_CHUNK + 2] for partial results */
+    const void *dq;              /* [rows + ghosts][5] of dq_type */
+    const uint32_t *permutation; /* [rows] neighbours one soon after the other; NULL on a CPU */
+    mcpi_tiles_t tiles;          /* zeros: the rung needs none */
+    double *sums;                /* [rows / MCPI_NORM_CHUNK + 2] for partial results */
 } mcpi_field_t;
 
 /* What an update did on this rank. */
@@ -130,11 +130,11 @@ typedef struct mcpi_phases {
     mcpi_moved_t (*update)(const mcpi_field_t *f);
 } mcpi_phases_t;
 
-/* The sum of squares is taken over chunks of so many rows first. */
+/* Rows of a chunk: the sum of squares is taken over each chunk first. */
 enum { MCPI_NORM_CHUNK = 64 };
 /* Returns the sum of what all chunks have in sums[], which is in `space`, in order. */
 double mcpi_sum_chunks(const mcpi_field_t *f, rt_space_t space);
-/* An update is halved so many times at most, until density and pressure keep this share. */
+/* Halvings of an update, at most, until density and pressure keep at least this share. */
 enum { MCPI_HALVINGS = 10 };
 #define MCPI_LEAST_SHARE 0.1
 

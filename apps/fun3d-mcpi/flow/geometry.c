@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 #include "flow.h"
+#include "../input/lookups.h"
 
 /* --- from the source --- */
 

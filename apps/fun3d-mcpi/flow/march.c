@@ -47,8 +47,8 @@ static const double TOLERANCES = 32; /* that a state changes by */
 /* The largest Courant number, unless the first is larger. */
 static const double MOST_COURANT = 1e4;
 
-/* The control. A step that makes the residual so many times as large is taken back; one that has
- * grown so much over its least halves the Courant number. Where steps converge without control, it
+/* The control. A step that makes the residual MOST_RISE times as large is taken back; one that makes
+ * it MOST_GROWTH times its least halves the Courant number. Where steps converge without control, it
  * has grown by 1.4 at most. */
 static const double MOST_RISE = 2, MOST_GROWTH = 1.5;
 /* The share of the linear system that a step may leave, and the sweeps after which it may anyway. */

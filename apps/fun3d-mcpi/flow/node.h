@@ -23,7 +23,7 @@
 /* Returns the row that a thread takes at that place. */
 MCPI_FN int64_t mcpi_row_of(const mcpi_field_t *f, int64_t place)
 {
-    return f->turn ? (int64_t)f->turn[place] : place;
+    return f->permutation ? (int64_t)f->permutation[place] : place;
 }
 
 /* Return where what the sweeps read of row i begins. */
@@ -54,12 +54,12 @@ MCPI_FN void mcpi_take_dq(const mcpi_field_t *f, const void *from, int64_t i, do
 /* What a node's neighbours see of it, in the field's arrays or in a tile's copy of them. */
 typedef struct {
     const double *w, *x, *g; /* state, place, slopes */
-} mcpi_spot_t;
+} mcpi_node_t;
 
-MCPI_FN mcpi_spot_t mcpi_spot(const mcpi_field_t *f, int64_t i)
+MCPI_FN mcpi_node_t mcpi_node(const mcpi_field_t *f, int64_t i)
 {
-    const mcpi_spot_t spot = {f->w + MCPI_Q * i, f->x + 3 * i, f->gradient + 3 * MCPI_Q * i};
-    return spot;
+    const mcpi_node_t node = {f->w + MCPI_Q * i, f->x + 3 * i, f->gradient + 3 * MCPI_Q * i};
+    return node;
 }
 
 /* --- gradients --- */
@@ -71,7 +71,7 @@ MCPI_FN mcpi_spot_t mcpi_spot(const mcpi_field_t *f, int64_t i)
  * are extrapolated over many times their thickness. */
 
 /* Adds what one neighbour says to sum[5][3]. */
-MCPI_FN void mcpi_add_slopes(const mcpi_spot_t *here, const mcpi_spot_t *there, double *sum)
+MCPI_FN void mcpi_add_slopes(const mcpi_node_t *here, const mcpi_node_t *there, double *sum)
 {
     double d[3];
     for (int c = 0; c < 3; c++)
@@ -97,12 +97,12 @@ MCPI_FN void mcpi_fit_slopes(const mcpi_field_t *f, int64_t i, const double *sum
 
 MCPI_FN void mcpi_node_gradient(const mcpi_field_t *f, int64_t i)
 {
-    const mcpi_spot_t here = mcpi_spot(f, i);
+    const mcpi_node_t here = mcpi_node(f, i);
     double sum[3 * MCPI_Q];
     for (int k = 0; k < 3 * MCPI_Q; k++)
         sum[k] = 0;
     for (int32_t k = f->start[i]; k < f->start[i + 1]; k++) {
-        const mcpi_spot_t there = mcpi_spot(f, f->column[k]);
+        const mcpi_node_t there = mcpi_node(f, f->column[k]);
         mcpi_add_slopes(&here, &there, sum);
     }
     mcpi_fit_slopes(f, i, sum, f->gradient + 3 * MCPI_Q * i);
@@ -113,7 +113,7 @@ MCPI_FN void mcpi_node_gradient(const mcpi_field_t *f, int64_t i)
 /* Computes the state in the middle of an edge as the node at one of its ends sees it. d: along the
  * edge; way = 1 if it begins at the node, else -1. Where density or pressure would all but vanish,
  * it is the node's. */
-MCPI_FN void mcpi_reconstruct(const mcpi_spot_t *from, const double *d, double way, double *w)
+MCPI_FN void mcpi_reconstruct(const mcpi_node_t *from, const double *d, double way, double *w)
 {
     for (int v = 0; v < MCPI_Q; v++)
         w[v] = from->w[v] + way / 2 * mcpi_inner(from->g + 3 * v, d);
@@ -128,7 +128,7 @@ MCPI_FN bool mcpi_has_area(const double *n)
 }
 
 /* Adds what flows out through a face of area n to F; returns its part of the rate. */
-MCPI_FN double mcpi_face_flux(const mcpi_spot_t *here, const mcpi_spot_t *there, const double *n,
+MCPI_FN double mcpi_face_flux(const mcpi_node_t *here, const mcpi_node_t *there, const double *n,
                               double *F)
 {
     double d[3], left[MCPI_Q], right[MCPI_Q];
@@ -140,8 +140,8 @@ MCPI_FN double mcpi_face_flux(const mcpi_spot_t *here, const mcpi_spot_t *there,
 }
 
 /* Adds what friction and conduction take out along an edge. */
-MCPI_FN void mcpi_edge_friction(const mcpi_gas_t *gas, const mcpi_spot_t *here,
-                                const mcpi_spot_t *there, double viscous, double *F)
+MCPI_FN void mcpi_edge_friction(const mcpi_gas_t *gas, const mcpi_node_t *here,
+                                const mcpi_node_t *there, double viscous, double *F)
 {
     const double of = gas->mu * viscous;
     for (int d = 1; d < 4; d++)
@@ -152,7 +152,7 @@ MCPI_FN void mcpi_edge_friction(const mcpi_gas_t *gas, const mcpi_spot_t *here,
 /* Adds what flows out through the face of entry k to F; returns its part of the rate. */
 MCPI_FN double mcpi_entry_flux(const mcpi_field_t *f, int64_t i, int32_t k, double *F)
 {
-    const mcpi_spot_t here = mcpi_spot(f, i), there = mcpi_spot(f, f->column[k]);
+    const mcpi_node_t here = mcpi_node(f, i), there = mcpi_node(f, f->column[k]);
     const double *n = f->n + 3 * (int64_t)k;
     double rate = 0;
     if (mcpi_has_area(n)) /* not so between opposite corners of a quadrilateral */

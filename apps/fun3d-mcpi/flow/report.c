@@ -5,7 +5,7 @@
 #include "march.h"
 #include <math.h>
 
-/* A run of many steps is reported at so many of them. */
+/* Steps that are reported of a run, at most about. */
 enum { MOST_SAMPLES = 500 };
 
 void mcpi_march_forces(const mcpi_march_t *m, double *drag, double *lift)

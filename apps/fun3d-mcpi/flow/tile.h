@@ -15,7 +15,7 @@
 #include "node.h"
 
 /* Values of a member in the copy: an odd number, so that members are in different banks. */
-enum { MCPI_SHORT_SPOT = MCPI_Q + 4, MCPI_LONG_SPOT = MCPI_Q + 3 + 3 * MCPI_Q };
+enum { MCPI_SHORT_NODE = MCPI_Q + 4, MCPI_LONG_NODE = MCPI_Q + 3 + 3 * MCPI_Q };
 
 /* Returns where value v of all members comes from: state, place, slopes; `stride` values apart. */
 MCPI_FN const double *mcpi_tile_source(const mcpi_field_t *f, int v, int *stride)
@@ -27,11 +27,11 @@ MCPI_FN const double *mcpi_tile_source(const mcpi_field_t *f, int v, int *stride
 }
 
 /* Returns member m of a copy with `stride` values per member. */
-MCPI_FN mcpi_spot_t mcpi_tile_spot(const double *copy, int stride, int m)
+MCPI_FN mcpi_node_t mcpi_tile_node(const double *copy, int stride, int m)
 {
     const double *of = copy + stride * m;
-    const mcpi_spot_t spot = {of, of + MCPI_Q, of + MCPI_Q + 3};
-    return spot;
+    const mcpi_node_t node = {of, of + MCPI_Q, of + MCPI_Q + 3};
+    return node;
 }
 
 /* Adds the slopes of every `lanes`th neighbour of own node m. near: which members its `entries`
@@ -39,9 +39,9 @@ MCPI_FN mcpi_spot_t mcpi_tile_spot(const double *copy, int stride, int m)
 MCPI_FN void mcpi_tile_slopes(const double *copy, int m, const uint16_t *near, int entries,
                               int lane, int lanes, double *sum)
 {
-    const mcpi_spot_t here = mcpi_tile_spot(copy, MCPI_SHORT_SPOT, m);
+    const mcpi_node_t here = mcpi_tile_node(copy, MCPI_SHORT_NODE, m);
     for (int k = lane; k < entries; k += lanes) {
-        const mcpi_spot_t there = mcpi_tile_spot(copy, MCPI_SHORT_SPOT, near[k]);
+        const mcpi_node_t there = mcpi_tile_node(copy, MCPI_SHORT_NODE, near[k]);
         mcpi_add_slopes(&here, &there, sum);
     }
 }
@@ -67,8 +67,8 @@ static const int mcpi_faces_apart = MCPI_TILE_FACES + 3;
 /* Computes what flows through face k of a tile, and its rate. */
 MCPI_FN void mcpi_tile_flux(const double *copy, const mcpi_tile_face_t *face, int k, double *values)
 {
-    const mcpi_spot_t here = mcpi_tile_spot(copy, MCPI_LONG_SPOT, (int)(face->ends & 0xffff));
-    const mcpi_spot_t there = mcpi_tile_spot(copy, MCPI_LONG_SPOT, (int)(face->ends >> 16));
+    const mcpi_node_t here = mcpi_tile_node(copy, MCPI_LONG_NODE, (int)(face->ends & 0xffff));
+    const mcpi_node_t there = mcpi_tile_node(copy, MCPI_LONG_NODE, (int)(face->ends >> 16));
     double F[MCPI_Q] = {0, 0, 0, 0, 0};
     values[MCPI_Q * mcpi_faces_apart + k] = mcpi_face_flux(&here, &there, face->n, F);
     for (int v = 0; v < MCPI_Q; v++)
@@ -95,9 +95,9 @@ MCPI_FN void mcpi_tile_friction(const mcpi_field_t *f, const double *copy, int m
                                 int lane, int lanes, double *F)
 {
     const mcpi_tiles_t *t = &f->tiles;
-    const mcpi_spot_t here = mcpi_tile_spot(copy, MCPI_LONG_SPOT, m);
+    const mcpi_node_t here = mcpi_tile_node(copy, MCPI_LONG_NODE, m);
     for (int32_t k = t->entry[place] + lane; k < t->entry[place + 1]; k += lanes) {
-        const mcpi_spot_t there = mcpi_tile_spot(copy, MCPI_LONG_SPOT, t->near[k]);
+        const mcpi_node_t there = mcpi_tile_node(copy, MCPI_LONG_NODE, t->near[k]);
         mcpi_edge_friction(&f->gas, &here, &there, t->viscous[k], F);
     }
 }

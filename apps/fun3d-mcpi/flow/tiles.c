@@ -14,12 +14,12 @@ typedef struct {
     mcpi_tiles_t *t;
     const mcpi_part_t *part;
     const mcpi_geometry_t *g;
-    uint32_t *turn;     /* [rows] own nodes, tile by tile */
+    uint32_t *order;    /* [rows] own nodes, tile by tile */
     int32_t *member_of; /* [rows + ghosts] the last tile of which it is a member, or -1 */
     int32_t *own_of;    /* [rows + ghosts] its tile, or -1 */
     uint16_t *local;    /* [rows + ghosts] which member of that last tile */
     int32_t *scored;    /* [rows] the tile that fresh[] is of */
-    int32_t *fresh;     /* [rows] members that it would bring; on several ranks about so many */
+    int32_t *fresh;     /* [rows] members that it would bring; on several ranks an estimate */
     int32_t *settled;   /* [rows] neighbours that have a tile */
     uint32_t *place;    /* [rows] on the curve */
     /* of this tile */
@@ -53,7 +53,7 @@ static bool has_room(const growing_t *now, int64_t i)
            now->entries + part->start[i + 1] - part->start[i] <= MCPI_TILE_ENTRIES;
 }
 
-/* Says to row i that one more of itself and its neighbours is a member. */
+/* Counts one more member among row i and its neighbours. */
 static void note_member(growing_t *now, int64_t i)
 {
     const int32_t tile = now->t->tiles;
@@ -83,7 +83,7 @@ static void add_member(growing_t *now, int64_t j)
 static void add_node(growing_t *now, int64_t i)
 {
     const mcpi_part_t *part = now->part;
-    now->turn[now->t->first[now->t->tiles] + now->nodes++] = (uint32_t)i;
+    now->order[now->t->first[now->t->tiles] + now->nodes++] = (uint32_t)i;
     now->own_of[i] = now->t->tiles;
     now->entries += (int32_t)(part->start[i + 1] - part->start[i]);
     add_member(now, i);
@@ -114,7 +114,7 @@ static int64_t next_node(const growing_t *now)
     return best;
 }
 
-/* Writes the tile's members: its nodes first, in turn. */
+/* Writes the tile's members: its nodes first, in order. */
 static void put_members(growing_t *now)
 {
     mcpi_tiles_t *t = now->t;
@@ -122,7 +122,7 @@ static void put_members(growing_t *now)
     uint32_t *to = t->member + t->member_first[tile];
     uint16_t n = 0;
     for (; n < now->nodes; n++)
-        to[n] = now->turn[t->first[tile] + n];
+        to[n] = now->order[t->first[tile] + n];
     for (int32_t m = 0; m < now->members; m++)
         if (!is_own(now, now->member[m]))
             to[n++] = now->member[m];
@@ -169,7 +169,7 @@ static void put_entries(growing_t *now)
     const int32_t first = t->first[t->tiles];
     int32_t made[MCPI_TILE + 1] = {0}, parts = t->part_first[first];
     for (int32_t n = 0; n < now->nodes; n++) {
-        const int64_t i = now->turn[first + n];
+        const int64_t i = now->order[first + n];
         int32_t entry = t->entry[first + n];
         made[n + 1] = made[n];
         for (int64_t k = part->start[i]; k < part->start[i + 1]; k++, entry++) {
@@ -245,7 +245,7 @@ static void *moved(void *host, int64_t n, size_t size, rt_space_t space)
     return there;
 }
 
-int64_t mcpi_tiles_new(const mcpi_part_t *part, const mcpi_geometry_t *g, uint32_t *turn,
+int64_t mcpi_tiles_new(const mcpi_part_t *part, const mcpi_geometry_t *g, uint32_t *order,
                        rt_space_t space, mcpi_tiles_t *tiles)
 {
     const size_t rows = (size_t)part->rows, all = rows + (size_t)part->ghosts;
@@ -264,7 +264,7 @@ int64_t mcpi_tiles_new(const mcpi_part_t *part, const mcpi_geometry_t *g, uint32
     growing_t now = {.t = &t,
                      .part = part,
                      .g = g,
-                     .turn = RT_NEW(uint32_t, rows, RT_HOST),
+                     .order = RT_NEW(uint32_t, rows, RT_HOST),
                      .member_of = filled(all, sizeof *now.member_of, 0xff),
                      .own_of = filled(all, sizeof *now.own_of, 0xff),
                      .local = filled(all, sizeof *now.local, 0),
@@ -273,11 +273,11 @@ int64_t mcpi_tiles_new(const mcpi_part_t *part, const mcpi_geometry_t *g, uint32
                      .settled = filled(rows, sizeof *now.settled, 0),
                      .place = RT_NEW(uint32_t, rows, RT_HOST)};
     for (size_t p = 0; p < rows; p++)
-        now.place[turn[p]] = (uint32_t)p;
-    const int64_t without_room = grow(&now, turn);
+        now.place[order[p]] = (uint32_t)p;
+    const int64_t without_room = grow(&now, order);
     if (without_room < 0)
-        memcpy(turn, now.turn, rows * sizeof *turn);
-    void *const arrays[] = {now.turn,   now.member_of, now.own_of,  now.local,
+        memcpy(order, now.order, rows * sizeof *order);
+    void *const arrays[] = {now.order,  now.member_of, now.own_of,  now.local,
                             now.scored, now.fresh,     now.settled, now.place};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
         rt_free(arrays[k], RT_HOST);

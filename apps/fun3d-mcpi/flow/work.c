@@ -31,7 +31,7 @@
 enum { SLOPE = 38, SLOPES = 75, MIDDLE = 35, ROE = 196, WAVE = 60, COLUMN = 61, FACTOR = 75 };
 enum { UPDATE = 40, VISCOUS = 40, CONDUCTION = 30 };
 
-/* Counts `steps` steps with so many sweeps in all as one unit. */
+/* Counts `steps` steps with `sweeps` sweeps in all as one unit. */
 static void count(const mcpi_config_t *c, double E, double steps, double sweeps, rt_work_t *work)
 {
     const double N = (double)c->counts.rows, B = (double)c->counts.blocks;

@@ -24,7 +24,7 @@
  * colours, where no vertex can move alone, stays as it is.
  */
 #include "config.h"
-#include "input.h"
+#include "lookups.h"
 #include <inttypes.h>
 #include <string.h>
 #include "base/sort.h"

@@ -8,7 +8,8 @@
 #include "config.h"
 #include <math.h>
 #include <string.h>
-#include "flow.h"
+#include "blocks.h"
+#include "lookups.h"
 
 /* Computes sum += factor a x b. */
 static void add_cross(double factor, const double a[3], const double b[3], double sum[3])
@@ -145,18 +146,16 @@ static double *zeros(int64_t n)
     return x;
 }
 
-void mcpi_make_dual(const rt_mesh_t *mesh, const mcpi_graph_t *graph, mcpi_flow_data_t *f)
+void mcpi_make_dual(const mcpi_incidence_t *in, const mcpi_graph_t *graph, mcpi_flow_data_t *f)
 {
     const int64_t rows = graph->rows;
     f->n = zeros(3 * graph->start[rows]);
     f->viscous = zeros(graph->start[rows]);
     f->boundary = zeros(3 * rows);
     f->diagonal = zeros(rows);
-    mcpi_incidence_t in = mcpi_incidence_new(mesh);
 #pragma omp parallel for schedule(static)
     for (int64_t v = 0; v < rows; v++)
-        for (int64_t k = in.first[v]; is_own(graph, v) && k < in.first[v + 1]; k++)
-            add_element(&in, k, (int32_t)v, graph, f);
-    mcpi_incidence_destroy(&in);
+        for (int64_t k = in->first[v]; is_own(graph, v) && k < in->first[v + 1]; k++)
+            add_element(in, k, (int32_t)v, graph, f);
     clear_inside(graph, f);
 }

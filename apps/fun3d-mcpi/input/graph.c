@@ -7,7 +7,7 @@
  * Pairs in one long array, sorted, would be read once, but take four times the memory.
  */
 #include "config.h"
-#include "input.h"
+#include "lookups.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,16 +94,6 @@ void mcpi_incidence_destroy(mcpi_incidence_t *in)
 {
     RT_FREE(in->first, RT_HOST);
     RT_FREE(in->element, RT_HOST);
-}
-
-const int32_t *mcpi_incidence_get(const mcpi_incidence_t *in, int64_t place, rt_element_t *type)
-{
-    const uint32_t element = in->element[place];
-    int t = 0;
-    while (element >= in->base[t + 1])
-        t++;
-    *type = (rt_element_t)t;
-    return in->mesh->element[t] + rt_element_size(t) * (element - in->base[t]);
 }
 
 /* --- neighbours of each vertex --- */
@@ -203,76 +193,17 @@ void mcpi_graph_destroy(mcpi_graph_t *graph)
 
 /* --- faults --- */
 
-typedef enum { SOUND, ALONE, OUT_OF_RANGE, ITSELF, TWICE, DESCENDS, ONE_WAY } fault_t;
-
-/* Returns what is wrong with the list of row i by itself, and the neighbour that shows it. */
-static fault_t list_fault(const mcpi_graph_t *graph, int64_t i, int32_t *which)
+/* Returns whether row i has neighbours, and all of them have it in return; if not, *which is the
+ * first that has not, or -1. */
+static bool is_sound(const mcpi_graph_t *graph, int64_t i, int32_t *which)
 {
     *which = -1;
-    if (graph->start[i + 1] <= graph->start[i])
-        return ALONE;
-    for (int64_t k = graph->start[i]; k < graph->start[i + 1]; k++) {
-        *which = graph->neighbour[k];
-        if (*which < 0 || *which >= graph->rows)
-            return OUT_OF_RANGE;
-        if (*which == i)
-            return ITSELF;
-        if (k > graph->start[i] && *which <= graph->neighbour[k - 1])
-            return *which == graph->neighbour[k - 1] ? TWICE : DESCENDS;
-    }
-    return SOUND;
-}
-
-int64_t mcpi_graph_find(const mcpi_graph_t *graph, int64_t row, int32_t neighbour)
-{
-    int64_t low = graph->start[row], high = graph->start[row + 1];
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (graph->neighbour[middle] < neighbour)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < graph->start[row + 1] && graph->neighbour[low] == neighbour ? low : -1;
-}
-
-/* Requires that all lists ascend. */
-static fault_t return_fault(const mcpi_graph_t *graph, int64_t i, int32_t *which)
-{
     for (int64_t k = graph->start[i]; k < graph->start[i + 1]; k++) {
         *which = graph->neighbour[k];
         if (mcpi_graph_find(graph, *which, (int32_t)i) < 0)
-            return ONE_WAY;
+            return false;
     }
-    return SOUND;
-}
-
-static void describe(int64_t i, fault_t fault, int32_t which, int64_t rows, char *why, size_t len)
-{
-    switch (fault) {
-    case ALONE:
-        snprintf(why, len, "row %" PRId64 " has no neighbour", i);
-        break;
-    case OUT_OF_RANGE:
-        snprintf(why, len, "row %" PRId64 " has neighbour %" PRId32 ", and rows are 0 to %" PRId64,
-                 i, which, rows - 1);
-        break;
-    case ITSELF:
-        snprintf(why, len, "row %" PRId64 " has itself for a neighbour", i);
-        break;
-    case TWICE:
-        snprintf(why, len, "row %" PRId64 " has neighbour %" PRId32 " twice", i, which);
-        break;
-    case DESCENDS:
-        snprintf(why, len, "row %" PRId64 " has neighbour %" PRId32 " after a larger one", i,
-                 which);
-        break;
-    default:
-        snprintf(why, len,
-                 "row %" PRId64 " has neighbour %" PRId32 ", which does not have it in return", i,
-                 which);
-        break;
-    }
+    return *which >= 0;
 }
 
 bool mcpi_graph_check(const mcpi_graph_t *graph, char *why, size_t len)
@@ -281,31 +212,16 @@ bool mcpi_graph_check(const mcpi_graph_t *graph, char *why, size_t len)
     int32_t which = -1;
 #pragma omp parallel for schedule(static) reduction(min : first) private(which)
     for (int64_t i = 0; i < graph->rows; i++)
-        if (i < first && list_fault(graph, i, &which) != SOUND)
-            first = i;
-    if (first < INT64_MAX) {
-        fault_t fault = list_fault(graph, first, &which);
-        describe(first, fault, which, graph->rows, why, len);
-        return false;
-    }
-#pragma omp parallel for schedule(static) reduction(min : first) private(which)
-    for (int64_t i = 0; i < graph->rows; i++)
-        if (i < first && return_fault(graph, i, &which) != SOUND)
+        if (i < first && !is_sound(graph, i, &which))
             first = i;
     if (first == INT64_MAX)
         return true;
-    fault_t fault = return_fault(graph, first, &which);
-    describe(first, fault, which, graph->rows, why, len);
+    is_sound(graph, first, &which);
+    if (which < 0)
+        snprintf(why, len, "row %" PRId64 " has no neighbour", first);
+    else
+        snprintf(why, len,
+                 "row %" PRId64 " has neighbour %" PRId32 ", which does not have it in return",
+                 first, which);
     return false;
-}
-
-/* An edge is a pair, and so is a diagonal of a quad; each counts twice. The number of edges follows
- * from Euler's formula for a ball, V - E + F - C = 1, with each inner face in two cells and each
- * boundary face in one. */
-int64_t mcpi_graph_expected(const rt_mesh_t *mesh)
-{
-    if (mesh->elements[RT_HEXAHEDRON] > 0)
-        return -1;
-    return 2 * mesh->vertices + 2 * mesh->elements[RT_TETRAHEDRON] + 9 * mesh->elements[RT_PRISM] +
-           5 * mesh->elements[RT_PYRAMID] - 2 + mesh->faces[RT_TRIANGLE] + 3 * mesh->faces[RT_QUAD];
 }

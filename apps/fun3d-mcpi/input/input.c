@@ -11,11 +11,11 @@
  * mesh, some 130 bytes per vertex of the whole, or the matrix, is on every rank until then.
  */
 #include "config.h"
-#include "input.h"
+#include "blocks.h"
 #include <math.h>
 #include <string.h>
 
-enum { MESH_SEED = 1, FLOW_SEED = 1 }; /* the mesh and the flow are the same for every --seed */
+enum { MESH_SEED = 1 }; /* the mesh is the same for every --seed */
 
 /* --- counts --- */
 
@@ -42,8 +42,7 @@ static mcpi_counts_t estimate(int64_t rows, int64_t blocks)
 /* Returns the wing of these extents. */
 static mcpi_wing_t wing_of(const mcpi_config_t *config)
 {
-    return (mcpi_wing_t){
-        .n = config->surface, .layers = config->layers, .first = 1e-4, .seed = MESH_SEED};
+    return (mcpi_wing_t){.n = config->surface, .layers = config->layers, .seed = MESH_SEED};
 }
 
 bool mcpi_count_wing(mcpi_config_t *config)
@@ -81,7 +80,41 @@ mcpi_config_t mcpi_counted(const rt_run_t *run)
     return config;
 }
 
-/* --- where blocks come from --- */
+/* --- geometry, then the flow --- */
+
+mcpi_source_t *mcpi_flow_new(const rt_mesh_t *mesh, mcpi_piece_t *piece, const mcpi_flow_t *flow)
+{
+    const size_t rows = (size_t)mesh->vertices;
+    mcpi_source_t *source = RT_NEW(mcpi_source_t, 1, RT_HOST);
+    mcpi_flow_data_t *f = RT_NEW(mcpi_flow_data_t, 1, RT_HOST);
+    double *far = RT_NEW(double, rows, RT_HOST);
+    *source = (mcpi_source_t){.piece = piece,
+                              .graph = mcpi_graph_of_mesh(mesh, piece->own),
+                              .x = rt_clone(mesh->x, 3 * rows, sizeof(double), RT_HOST),
+                              .odd = RT_NEW(uint8_t, rows, RT_HOST),
+                              .nb = flow->nb,
+                              .data = f,
+                              .row = mcpi_flow_row,
+                              .destroy = mcpi_flow_destroy};
+    *f = (mcpi_flow_data_t){.nb = flow->nb,
+                            .cfl = flow->cfl,
+                            .wall = RT_NEW(uint8_t, rows, RT_HOST),
+                            .wall_area = RT_NEW(double, 3 * rows, RT_HOST),
+                            .slip_area = RT_NEW(double, 3 * rows, RT_HOST)};
+    mcpi_incidence_t in = mcpi_incidence_new(mesh);
+    mcpi_make_dual(&in, source->graph, f);
+    mcpi_find_walls(mesh, flow->walls, f->wall);
+    mcpi_find_areas(&in, flow->walls, piece->own, f->wall_area);
+    mcpi_find_areas(&in, flow->symmetry, piece->own, f->slip_area);
+    mcpi_incidence_destroy(&in);
+    mcpi_piece_link(piece, source->graph);
+    mcpi_find_distance(source->graph, piece, mesh->x, f->wall, far, source->odd);
+    mcpi_flow_fill(source, flow, far);
+    RT_FREE(far, RT_HOST);
+    return source;
+}
+
+/* --- this rank's part of a mesh --- */
 
 /* A wing, or a mesh that was read. */
 typedef struct {
@@ -118,44 +151,31 @@ static int64_t share_out(int64_t all, int64_t **number)
  * an equal share of all numbers. */
 static int64_t *find_own(const whole_t *whole, int64_t *owned)
 {
-    int64_t *share, at = 0;
+    int64_t *share;
     const int64_t n = share_out(whole->vertices, &share);
     mcpi_piece_t *piece;
     rt_mesh_t *mesh = make_mesh(whole, share, n, &piece);
     mcpi_graph_t *graph = mcpi_graph_of_mesh(mesh, piece->own);
     uint64_t *key = RT_NEW(uint64_t, (size_t)piece->vertices, RT_HOST);
-    int32_t *blocks = RT_NEW(int32_t, (size_t)n, RT_HOST);
     mcpi_hilbert_keys(piece, mesh->x, key);
-    for (int64_t v = 0; v < piece->vertices; v++)
-        if (piece->own[v]) {
-            key[at] = key[v];
-            blocks[at++] = (int32_t)(graph->start[v + 1] - graph->start[v]);
-        }
     rt_mesh_destroy(mesh);
+    int64_t *own = mcpi_partition(piece, graph, key, owned);
     mcpi_graph_destroy(graph);
     mcpi_piece_destroy(piece);
-    int64_t *own = mcpi_partition(key, share, blocks, n, owned);
     RT_FREE(key, RT_HOST);
-    RT_FREE(blocks, RT_HOST);
     RT_FREE(share, RT_HOST);
     return own;
 }
 
-/* Returns the flow that A is linearised about. */
-static mcpi_flow_t flow_of(const mcpi_config_t *config)
-{
-    return (mcpi_flow_t){.nb = (int)config->nb,
-                         .cfl = config->cfl,
-                         .mach = MCPI_MACH,
-                         .reynolds = MCPI_REYNOLDS,
-                         .walls = config->walls,
-                         .symmetry = config->symmetry,
-                         .seed = FLOW_SEED};
-}
-
 static mcpi_source_t *flow_on(const whole_t *whole)
 {
-    const mcpi_flow_t flow = flow_of(whole->config);
+    const mcpi_config_t *config = whole->config;
+    const mcpi_flow_t flow = {.nb = (int)config->nb,
+                              .cfl = config->cfl,
+                              .mach = MCPI_MACH,
+                              .reynolds = MCPI_REYNOLDS,
+                              .walls = config->walls,
+                              .symmetry = config->symmetry};
     int64_t n = 0, *own = rt_comm_size() > 1 ? find_own(whole, &n) : NULL;
     mcpi_piece_t *piece;
     rt_mesh_t *mesh = make_mesh(whole, own, n, &piece);
@@ -165,14 +185,18 @@ static mcpi_source_t *flow_on(const whole_t *whole)
     return source;
 }
 
+static bool tags_check(const mcpi_config_t *config, const rt_mesh_t *mesh, char *why, size_t len)
+{
+    return mcpi_tags_check(mesh, "walls", config->walls, why, len) &&
+           mcpi_tags_check(mesh, "symmetry", config->symmetry, why, len);
+}
+
 static mcpi_source_t *wing_source(const mcpi_config_t *config)
 {
-    /* every wing has the same tags */
-    const mcpi_wing_t least = {.n = 2, .layers = 2, .first = 1e-4, .seed = MESH_SEED};
+    const mcpi_wing_t least = {.n = 2, .layers = 2, .seed = MESH_SEED}; /* has the tags of all */
     rt_mesh_t *mesh = mcpi_wing_new(&least);
     char why[256];
-    if (!mcpi_walls_check(mesh, config->walls, why, sizeof why) ||
-        !mcpi_tags_check(mesh, "symmetry", config->symmetry, why, sizeof why))
+    if (!tags_check(config, mesh, why, sizeof why))
         rt_refuse(RT_USAGE, "%s", why);
     rt_mesh_destroy(mesh);
     return flow_on(&(whole_t){.config = config, .vertices = config->counts.rows});
@@ -184,7 +208,9 @@ rt_mesh_t *mcpi_mesh_again(const mcpi_config_t *config, char *why, size_t len)
     return config->from_file ? rt_mesh_read(config->mesh, 0, why, len) : mcpi_wing_new(&wing);
 }
 
-/* A file that was read: one of the two. */
+/* --- a file --- */
+
+/* What was read: one of the two. */
 typedef struct {
     rt_mesh_t *mesh;
     mcpi_source_t *matrix;
@@ -203,40 +229,27 @@ static bool read_file(const mcpi_config_t *config, file_t *file, char *why, size
     if (!file->mesh)
         return false;
     if (rt_mesh_check(file->mesh, fault, sizeof fault) &&
-        mcpi_walls_check(file->mesh, config->walls, fault, sizeof fault) &&
-        mcpi_tags_check(file->mesh, "symmetry", config->symmetry, fault, sizeof fault))
+        tags_check(config, file->mesh, fault, sizeof fault))
         return true;
     snprintf(why, len, "%.200s: %s", config->mesh, fault);
     rt_mesh_destroy(file->mesh);
     return false;
 }
 
-/* A matrix is divided in ranges of its rows. */
+/* Divides a matrix in ranges of its rows. */
 static void cut_matrix(mcpi_source_t *source)
 {
-    const mcpi_graph_t *graph = source->graph;
-    int64_t *share, n = share_out(graph->rows, &share), owned;
-    if (rt_comm_size() > 1) {
-        uint64_t *key = RT_NEW(uint64_t, (size_t)n, RT_HOST);
-        int32_t *blocks = RT_NEW(int32_t, (size_t)n, RT_HOST);
-        for (int64_t i = 0; i < n; i++) {
-            key[i] = (uint64_t)share[i];
-            blocks[i] = (int32_t)(graph->start[share[i] + 1] - graph->start[share[i]]);
-        }
-        int64_t *own = mcpi_partition(key, share, blocks, n, &owned);
-        RT_FREE(key, RT_HOST);
-        RT_FREE(blocks, RT_HOST);
-        mcpi_mtx_cut(source, own, owned);
-        RT_FREE(own, RT_HOST);
-    }
+    const int64_t rows = source->graph->rows;
+    int64_t *share, n = share_out(rows, &share), owned;
+    uint64_t *key = RT_NEW(uint64_t, (size_t)rows, RT_HOST);
+    for (int64_t i = 0; i < rows; i++)
+        key[i] = (uint64_t)i;
+    mcpi_piece_own(source->piece, share, n);
+    int64_t *own = mcpi_partition(source->piece, source->graph, key, &owned);
+    mcpi_mtx_cut(source, own, owned);
+    RT_FREE(key, RT_HOST);
+    RT_FREE(own, RT_HOST);
     RT_FREE(share, RT_HOST);
-}
-
-static void check_rows(const mcpi_config_t *config, int64_t rows)
-{
-    if (rows < rt_comm_size())
-        rt_refuse(RT_USAGE, "--mesh %s has %lld vertices, fewer than the %d ranks that run",
-                  config->mesh, (long long)rows, rt_comm_size());
 }
 
 /* Reads the file, on rank 0 first, so that a bad file is refused in one line. */
@@ -250,23 +263,25 @@ static mcpi_source_t *file_source(const mcpi_config_t *config)
     if (!good && !read_file(config, &file, why, sizeof why))
         rt_die(RT_ENVIRONMENT, "rank 0 could read it, this rank on %s cannot: %s", rt_comm_host(),
                why);
+    const int64_t rows = file.matrix ? file.matrix->graph->rows : file.mesh->vertices;
+    if (rows < rt_comm_size())
+        rt_refuse(RT_USAGE, "--mesh %s has %lld vertices, fewer than the %d ranks that run",
+                  config->mesh, (long long)rows, rt_comm_size());
     if (file.matrix) {
-        check_rows(config, file.matrix->graph->rows);
-        cut_matrix(file.matrix);
+        if (rt_comm_size() > 1)
+            cut_matrix(file.matrix);
         return file.matrix;
     }
-    check_rows(config, file.mesh->vertices);
     mcpi_source_t *source =
-        flow_on(&(whole_t){.config = config, .read = file.mesh, .vertices = file.mesh->vertices});
+        flow_on(&(whole_t){.config = config, .read = file.mesh, .vertices = rows});
     rt_mesh_destroy(file.mesh);
     return source;
 }
 
 /* --- order and part --- */
 
-static void make_part(mcpi_input_t *input, const rt_run_t *run)
+static void make_part(mcpi_input_t *input, const mcpi_config_t *config)
 {
-    const mcpi_config_t *config = run->config;
     const mcpi_source_t *source = input->source;
     const mcpi_piece_t *piece = source->piece;
     uint16_t *colour = RT_NEW(uint16_t, (size_t)piece->vertices, RT_HOST);
@@ -293,7 +308,7 @@ void *mcpi_input_new(const rt_run_t *run)
     *input =
         (mcpi_input_t){.source = config->from_file ? file_source(config) : wing_source(config)};
     const double read = rt_clock();
-    make_part(input, run);
+    make_part(input, config);
     input->counts = count(input->part);
     input->seconds_mesh = read - begin;
     input->seconds_colour = rt_clock() - read;

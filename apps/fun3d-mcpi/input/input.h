@@ -82,19 +82,13 @@ mcpi_piece_t *mcpi_piece_new(int64_t all, int64_t vertices);
 void mcpi_piece_destroy(mcpi_piece_t *piece);
 /* Makes ghosts of all vertices whose number is not in own[n], which ascends; NULL: does nothing. */
 void mcpi_piece_own(mcpi_piece_t *piece, const int64_t *own, int64_t n);
-/* Returns the vertex of that number, or -1. */
-int64_t mcpi_piece_find(const mcpi_piece_t *piece, int64_t number);
 /* Return what the own vertices have: the elements and faces with one of them, the graph's lists.
  * Vertices in none of those are removed from the piece, whose numbering both share. */
 rt_mesh_t *mcpi_mesh_cut(const rt_mesh_t *mesh, mcpi_piece_t *piece);
 mcpi_graph_t *mcpi_graph_cut(const mcpi_graph_t *graph, mcpi_piece_t *piece);
-/* Returns whether vertex v has a ghost for a neighbour. */
-bool mcpi_has_ghost(const mcpi_graph_t *graph, const mcpi_piece_t *piece, int64_t v);
 /* Finds out which ranks own the ghosts. Does nothing on one rank. Collective. */
 void mcpi_piece_link(mcpi_piece_t *piece, const mcpi_graph_t *graph);
-/* Gives the ghosts their owners' values: x [vertices][components]. Collective. */
-enum { MCPI_PIECE_COMPONENTS = 8 }; /* at most */
-void mcpi_piece_update(const mcpi_piece_t *piece, rt_type_t type, int components, void *x);
+enum { MCPI_PIECE_COMPONENTS = 8 }; /* that are exchanged at once, at most */
 
 /* --- wing.c: the generated mesh --- */
 
@@ -103,9 +97,6 @@ void mcpi_piece_update(const mcpi_piece_t *piece, rt_type_t type, int components
  * is the same on any number of threads and ranks. */
 typedef struct {
     int64_t n, layers; /* vertices = (2n^2 + 2n + 1) (layers + 1); both at least 2 */
-    double growth;     /* of the layers, about 1.24 at 51 layers; 0: chosen so that the outer
-                          boundary is where it is with 51 */
-    double first;      /* spacing at the wall, 1e-4 */
     uint64_t seed;     /* of the edge flips and priorities */
 } mcpi_wing_t;
 enum { MCPI_TAG_WALL = 1, MCPI_TAG_FAR = 2, MCPI_TAG_SYMMETRY = 3 };
@@ -130,24 +121,22 @@ typedef struct {
 } mcpi_incidence_t;
 mcpi_incidence_t mcpi_incidence_new(const rt_mesh_t *mesh);
 void mcpi_incidence_destroy(mcpi_incidence_t *in);
-/* Returns the vertices and the type of the element at a place. */
-const int32_t *mcpi_incidence_get(const mcpi_incidence_t *in, int64_t place, rt_element_t *type);
 
 /* Makes neighbours of all pairs of vertices that share an element. own[vertices]: which of them have
  * a list; NULL: all. */
 mcpi_graph_t *mcpi_graph_of_mesh(const rt_mesh_t *mesh, const uint8_t *own);
-/* Returns true if the graph is sound. Else writes one line into why that names the first row with
- * no neighbour, or with a neighbour that is out of range, listed twice, the row itself, or not
- * listed in return; rows are named by their vertex number, from 0. */
+/* Returns whether each row has a neighbour, and all neighbours have it in return. If not, writes one
+ * line into why that names the first row, by its vertex number from 0. */
 bool mcpi_graph_check(const mcpi_graph_t *graph, char *why, size_t len);
-/* Returns the neighbour's place in the row's list (an index of graph->neighbour), or -1. */
-int64_t mcpi_graph_find(const mcpi_graph_t *graph, int64_t row, int32_t neighbour);
 void mcpi_graph_destroy(mcpi_graph_t *graph);
-/* Returns the number of off-diagonal blocks by Euler's formula: 2V + 2T + 9P + 5Y - 2 + (Fb + 2Qb)
- * for V vertices, T tetrahedra, P prisms, Y pyramids, Fb boundary faces, of which Qb are quads. It
- * holds for meshes whose volume is a ball (Euler characteristic 1). -1 for meshes with hexahedra,
- * which the formula does not cover. */
-int64_t mcpi_graph_expected(const rt_mesh_t *mesh);
+
+/* --- partition.c --- */
+
+/* Divides the vertices into contiguous ranges of ascending (key, number), equal in blocks. This rank
+ * brings the own ones of a piece, any of all, with their lists. Returns the numbers of this rank's
+ * range, ascending, and how many there are. Keys have 63 bits. Collective. */
+int64_t *mcpi_partition(const mcpi_piece_t *piece, const mcpi_graph_t *graph, const uint64_t *key,
+                        int64_t *owned);
 
 /* --- colour.c --- */
 
@@ -201,16 +190,11 @@ typedef struct {
     int64_t *first_row;    /* [colours + 1] row number of the first of each colour, of the whole */
 } mcpi_part_t;
 
-/* Divides the vertices into contiguous ranges of ascending (key, number), equal in blocks. This rank
- * brings any n of them: number ascends, and blocks is the length of their lists. Returns the numbers
- * of this rank's range, ascending, and how many there are. Keys have 63 bits. Collective. */
-int64_t *mcpi_partition(const uint64_t *key, const int64_t *number, const int32_t *blocks,
-                        int64_t n, int64_t *owned);
 mcpi_part_t *mcpi_part_new(const mcpi_graph_t *graph, const mcpi_piece_t *piece,
                            const mcpi_order_t *order);
 void mcpi_part_destroy(mcpi_part_t *part);
 
-/* --- flow.c, mtx.c: where blocks come from --- */
+/* --- where blocks come from --- */
 
 /* A flow on a mesh, or a matrix file. */
 typedef struct mcpi_source {
@@ -236,13 +220,10 @@ typedef struct {
     int nb;
     double cfl, mach, reynolds;
     const char *walls, *symmetry;
-    uint64_t seed;
 } mcpi_flow_t;
 mcpi_source_t *mcpi_flow_new(const rt_mesh_t *mesh, mcpi_piece_t *piece, const mcpi_flow_t *flow);
-/* Returns whether `walls` is a list of tags, each of which some boundary face has; "none" and NULL
- * mean no walls. If not, writes one line into why. Call it before mcpi_flow_new. */
-bool mcpi_walls_check(const rt_mesh_t *mesh, const char *walls, char *why, size_t len);
-/* The same for the tags that another option lists. */
+/* Returns whether an option's `tags` are a list of tags, each of which some boundary face has; "none"
+ * and NULL mean no faces. If not, writes one line into why. Call it before mcpi_flow_new. */
 bool mcpi_tags_check(const rt_mesh_t *mesh, const char *option, const char *tags, char *why,
                      size_t len);
 
@@ -281,7 +262,7 @@ bool mcpi_count_wing(mcpi_config_t *config);
 /* Returns the run's config with the counts of its input, if it has one yet, else the estimates. */
 mcpi_config_t mcpi_counted(const rt_run_t *run);
 
-/* --- system.c: from the exact matrix to the system that is swept --- */
+/* --- matrix.c --- */
 
 /* The exact matrix, FP64, not scaled. Host memory. */
 typedef struct {
@@ -292,6 +273,16 @@ typedef struct {
     double *O; /* [start[rows]][nb*nb] column-major */
     double *R; /* [rows][nb] */
 } mcpi_matrix_t;
+/* Makes D and O of the part's rows; R is not set. of_file: rows come from a matrix file. */
+mcpi_matrix_t *mcpi_matrix_new(const mcpi_source_t *source, mcpi_part_t *part, bool of_file);
+void mcpi_matrix_destroy(mcpi_matrix_t *matrix);
+/* Computes R = A dQ. dq: host [rows + ghosts][nb] with current ghosts. */
+void mcpi_matrix_multiply(mcpi_matrix_t *matrix, const double *dq);
+/* Returns ||R - A dQ|| / ||R|| over all ranks: Euclidean norms of all values, neither scaled nor
+ * weighted, so that the rows of large cells count most. dq as above. Collective. */
+double mcpi_residual(const mcpi_matrix_t *matrix, const double *R, const double *dq);
+
+/* --- system.c, chunks.c: the system that is swept --- */
 
 /* What the rungs sweep, in host memory: block row i is scaled by 2^-exponent[i], which is exact and
  * does not change dQ; O is rounded to its type; D is factored. */
@@ -312,6 +303,12 @@ typedef struct {
 mcpi_system_t *mcpi_system_new(const mcpi_matrix_t *matrix, mcpi_type_t type, char *why,
                                size_t len);
 void mcpi_system_destroy(mcpi_system_t *system);
+/* Returns how many bytes rows first .. last - 1 of O take in chunks (chunks.h). */
+size_t mcpi_chunk_bytes(const mcpi_system_t *system, int64_t first, int64_t last);
+/* Puts these rows of the system's O into chunks, at to[mcpi_chunk_bytes]. */
+void mcpi_chunk_rows(const mcpi_system_t *system, int64_t first, int64_t last, void *to);
+/* Returns all of O in chunks, in `space`. */
+void *mcpi_chunks_new(const mcpi_system_t *system, rt_space_t space);
 /* Computes x = D^-1 b with D of LU above, nb values. */
 void mcpi_solve_block(int nb, const double *LU, const double *b, double *x);
 
@@ -325,6 +322,8 @@ uint16_t mcpi_to_bf16(double x);
 double mcpi_from_bf16(uint16_t x);
 /* Returns value k of an array of that type, as a double. */
 double mcpi_value(const void *array, mcpi_type_t type, int64_t k);
+/* Rounds x to value k of such an array. */
+void mcpi_put_value(void *array, mcpi_type_t type, int64_t k, double x);
 
 #ifdef __cplusplus
 }

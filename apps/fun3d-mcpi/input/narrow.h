@@ -1,5 +1,5 @@
 /*
- * narrow.h - rounds to the 16-bit types of O: one text for the C of the host and for Kokkos.
+ * narrow.h - to the 16-bit types of O and back: one text for the C of the host, OpenACC and Kokkos.
  */
 #ifndef MCPI_NARROW_H
 #define MCPI_NARROW_H
@@ -9,9 +9,32 @@
 
 #if defined(KOKKOS_FORCEINLINE_FUNCTION)
 #define MCPI_NARROW_FN static KOKKOS_FORCEINLINE_FUNCTION
+#elif defined(_OPENACC)
+#define MCPI_NARROW_FN _Pragma("acc routine seq") static inline
 #else
 #define MCPI_NARROW_FN static inline
 #endif
+
+MCPI_NARROW_FN float mcpi_float_of(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* Without an instruction for it: shifts the exponent, which is 112 higher in FP32, for denormals
+ * too. O has no infinities. */
+MCPI_NARROW_FN float mcpi_widen_fp16(uint16_t x)
+{
+    const uint32_t bits = x;
+    const float two_to_112 = 5192296858534827628530496329220096.0f;
+    return mcpi_float_of((bits & 0x8000) << 16 | (bits & 0x7fff) << 13) * two_to_112;
+}
+
+MCPI_NARROW_FN float mcpi_widen_bf16(uint16_t x)
+{
+    return mcpi_float_of((uint32_t)x << 16);
+}
 
 /* Rounds directly from FP64: through FP32 some values would be rounded twice, and wrongly.
  * `mantissa` bits are stored, and the largest finite exponent is `bias`. */

@@ -10,7 +10,7 @@
 #include "config.h"
 #include "base/hilbert.h"
 #include "base/sort.h"
-#include "input.h"
+#include "lookups.h"
 #include <math.h>
 #include <string.h>
 

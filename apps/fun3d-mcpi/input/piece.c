@@ -5,7 +5,7 @@
  * So whatever is added up over them has the same bits on any number of ranks.
  */
 #include "config.h"
-#include "input.h"
+#include "lookups.h"
 #include <string.h>
 
 /* --- vertices --- */
@@ -45,19 +45,6 @@ void mcpi_piece_own(mcpi_piece_t *piece, const int64_t *own, int64_t n)
         piece->own[v] = at < n && own[at] == piece->number[v];
     }
     piece->owned = n;
-}
-
-int64_t mcpi_piece_find(const mcpi_piece_t *piece, int64_t number)
-{
-    int64_t low = 0, high = piece->vertices;
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (piece->number[middle] < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < piece->vertices && piece->number[low] == number ? low : -1;
 }
 
 /* Removes the vertices that are not kept, and returns the new number of each, -1 if removed. */
@@ -187,14 +174,6 @@ mcpi_graph_t *mcpi_graph_cut(const mcpi_graph_t *graph, mcpi_piece_t *piece)
 
 /* --- ghosts --- */
 
-bool mcpi_has_ghost(const mcpi_graph_t *graph, const mcpi_piece_t *piece, int64_t v)
-{
-    for (int64_t k = graph->start[v]; k < graph->start[v + 1]; k++)
-        if (!piece->own[graph->neighbour[k]])
-            return true;
-    return false;
-}
-
 /* A vertex that has a ghost for a neighbour is that rank's ghost in return. */
 void mcpi_piece_link(mcpi_piece_t *piece, const mcpi_graph_t *graph)
 {
@@ -222,15 +201,4 @@ void mcpi_piece_link(mcpi_piece_t *piece, const mcpi_graph_t *graph)
     RT_FREE(index, RT_HOST);
     RT_FREE(gid, RT_HOST);
     RT_FREE(owner, RT_HOST);
-}
-
-void mcpi_piece_update(const mcpi_piece_t *piece, rt_type_t type, int components, void *x)
-{
-    const rt_field_t field = {.data = x,
-                              .type = type,
-                              .components = components,
-                              .entry_stride = components,
-                              .component_stride = 1};
-    if (piece->halo)
-        rt_halo_do(piece->halo, RT_HALO_COPY, &field);
 }

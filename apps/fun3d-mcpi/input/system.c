@@ -29,28 +29,6 @@ size_t mcpi_type_size(mcpi_type_t type)
 
 const char *const mcpi_type_names[] = {"fp64", "fp32", "fp16", "bf16", NULL};
 
-static double widen(uint16_t x, int mantissa, int bias)
-{
-    const uint64_t sign = (uint64_t)(x >> 15) << 63;
-    const int exponent = (x & 0x7fff) >> mantissa;
-    uint64_t bits = (uint64_t)(x & ((1U << mantissa) - 1)) << (52 - mantissa);
-    if (exponent == 2 * bias + 1) {
-        bits |= (uint64_t)0x7ff << 52;
-    } else if (exponent > 0) {
-        bits |= (uint64_t)(exponent - bias + 1023) << 52;
-    } else { /* 1.m less 1, at the least exponent */
-        bits |= (uint64_t)(1 - bias + 1023) << 52;
-        double value, one = ldexp(1, 1 - bias);
-        memcpy(&value, &bits, sizeof value);
-        value -= one;
-        memcpy(&bits, &value, sizeof bits);
-    }
-    bits |= sign;
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 uint16_t mcpi_to_fp16(double x)
 {
     return mcpi_narrow(x, 10, 15);
@@ -58,7 +36,8 @@ uint16_t mcpi_to_fp16(double x)
 
 double mcpi_from_fp16(uint16_t x)
 {
-    return widen(x, 10, 15);
+    const double value = mcpi_widen_fp16(x);
+    return (x & 0x7c00) != 0x7c00 ? value : (x & 0x3ff) != 0 ? NAN : copysign(INFINITY, value);
 }
 
 uint16_t mcpi_to_bf16(double x)
@@ -68,7 +47,7 @@ uint16_t mcpi_to_bf16(double x)
 
 double mcpi_from_bf16(uint16_t x)
 {
-    return widen(x, 7, 127);
+    return mcpi_widen_bf16(x);
 }
 
 double mcpi_value(const void *array, mcpi_type_t type, int64_t k)
@@ -85,31 +64,24 @@ double mcpi_value(const void *array, mcpi_type_t type, int64_t k)
     }
 }
 
+void mcpi_put_value(void *array, mcpi_type_t type, int64_t k, double x)
+{
+    if (type == MCPI_FP64)
+        ((double *)array)[k] = x;
+    else if (type == MCPI_FP32)
+        ((float *)array)[k] = (float)x;
+    else
+        ((uint16_t *)array)[k] = type == MCPI_FP16 ? mcpi_to_fp16(x) : mcpi_to_bf16(x);
+}
+
 /* Writes from[n] times `scale`, rounded. Returns false if a finite value is not finite any more. */
 static bool round_row(const double *from, int64_t n, double scale, mcpi_type_t type, void *array,
                       int64_t at)
 {
     bool finite = true;
-    if (type == MCPI_FP64) {
-        double *to = (double *)array + at;
-        for (int64_t k = 0; k < n; k++) {
-            to[k] = from[k] * scale;
-            finite &= fabs(to[k]) <= DBL_MAX;
-        }
-    } else if (type == MCPI_FP32) {
-        float *to = (float *)array + at;
-        for (int64_t k = 0; k < n; k++) {
-            to[k] = (float)(from[k] * scale);
-            finite &= fabsf(to[k]) <= FLT_MAX;
-        }
-    } else {
-        uint16_t *to = (uint16_t *)array + at;
-        const uint16_t top = type == MCPI_FP16 ? 0x7c00 : 0x7f80;
-        for (int64_t k = 0; k < n; k++) {
-            const double scaled = from[k] * scale;
-            to[k] = type == MCPI_FP16 ? mcpi_to_fp16(scaled) : mcpi_to_bf16(scaled);
-            finite &= (to[k] & 0x7fff) < top;
-        }
+    for (int64_t k = 0; k < n; k++) {
+        mcpi_put_value(array, type, at + k, from[k] * scale);
+        finite &= fabs(mcpi_value(array, type, at + k)) <= DBL_MAX;
     }
     return finite;
 }
@@ -155,7 +127,7 @@ void mcpi_solve_block(int nb, const double *LU, const double *b, double *x)
 
 /* --- rows --- */
 
-typedef enum { GOOD, D_INFINITE, O_INFINITE, R_INFINITE, D_TINY, O_OVERFLOW, D_PIVOT } fault_t;
+typedef enum { GOOD, INFINITE, D_TINY, O_OVERFLOW, D_PIVOT } fault_t;
 
 static double largest_entry(const double *D, int n)
 {
@@ -173,12 +145,10 @@ static fault_t make_row(mcpi_system_t *s, const mcpi_matrix_t *m, int64_t i, int
     const int64_t first = m->part->start[i] * nb2, count = m->part->start[i + 1] * nb2 - first;
     const double *D = m->D + i * nb2;
     double *LU = s->LU + i * nb2;
-    if (rt_count_nonfinite(D, (size_t)nb2) > 0)
-        return D_INFINITE;
-    if (rt_count_nonfinite(m->O + first, (size_t)count) > 0)
-        return O_INFINITE;
-    if (rt_count_nonfinite(m->R + i * nb, (size_t)nb) > 0)
-        return R_INFINITE;
+    if (rt_count_nonfinite(D, (size_t)nb2) > 0 ||
+        rt_count_nonfinite(m->O + first, (size_t)count) > 0 ||
+        rt_count_nonfinite(m->R + i * nb, (size_t)nb) > 0)
+        return INFINITE;
     const double largest = largest_entry(D, nb2);
     *size = largest;
     if (largest < 0x1p-1022) /* 0, or a denormal, which has lost its precision */
@@ -215,9 +185,8 @@ static void name_row(const mcpi_matrix_t *matrix, int64_t vertex, char *row, siz
 static void explain(fault_t fault, mcpi_type_t type, const char *row, int where, double size,
                     char *why, size_t len)
 {
-    static const char *const name[] = {"diagonal block", "off-diagonal blocks", "right-hand side"};
-    if (fault <= R_INFINITE)
-        snprintf(why, len, "%s: not all of its %s is finite", row, name[fault - D_INFINITE]);
+    if (fault == INFINITE)
+        snprintf(why, len, "%s: not all of its blocks and right-hand side is finite", row);
     else if (fault == D_TINY)
         snprintf(why, len, "%s: its diagonal block is zero (largest entry %.3g)", row, size);
     else if (fault == O_OVERFLOW)

@@ -1,12 +1,13 @@
 /*
- * walls.c - which vertices are walls, and how far the others are from them.
+ * walls.c - which vertices are walls, and the areas of the boundary with given tags.
  */
 #include "config.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "flow.h"
+#include "blocks.h"
+#include "lookups.h"
 
 /* Reads the next tag of a list and moves *at behind it and its comma. Returns false if it is no
  * tag. */
@@ -54,11 +55,6 @@ bool mcpi_tags_check(const rt_mesh_t *mesh, const char *option, const char *tags
         }
     }
     return true;
-}
-
-bool mcpi_walls_check(const rt_mesh_t *mesh, const char *walls, char *why, size_t len)
-{
-    return mcpi_tags_check(mesh, "walls", walls, why, len);
 }
 
 bool mcpi_has_this_tag(const char *walls, int32_t tag)
@@ -143,9 +139,9 @@ static double way_of(const mcpi_incidence_t *in, const int32_t *face, int size, 
     return 0;
 }
 
-void mcpi_find_areas(const rt_mesh_t *mesh, const char *tags, const uint8_t *own, double *area)
+void mcpi_find_areas(const mcpi_incidence_t *in, const char *tags, const uint8_t *own, double *area)
 {
-    mcpi_incidence_t in = mcpi_incidence_new(mesh);
+    const rt_mesh_t *mesh = in->mesh;
     memset(area, 0, 3 * (size_t)mesh->vertices * sizeof *area);
     for (int t = 0; t < RT_FACES; t++) {
         const int size = rt_face_size((rt_face_t)t);
@@ -155,153 +151,7 @@ void mcpi_find_areas(const rt_mesh_t *mesh, const char *tags, const uint8_t *own
             while (k < size && !own[vertex[k]])
                 k++;
             if (k < size && mcpi_has_this_tag(tags, mesh->tag[t][f]))
-                add_face(mesh, vertex, size, way_of(&in, vertex, size, vertex[k]), area);
+                add_face(mesh, vertex, size, way_of(in, vertex, size, vertex[k]), area);
         }
     }
-    mcpi_incidence_destroy(&in);
-}
-
-/* --- distance, in rounds --- */
-
-static double distance(const double *a, const double *b)
-{
-    double square = 0;
-    for (int d = 0; d < 3; d++)
-        square += (a[d] - b[d]) * (a[d] - b[d]);
-    return sqrt(square);
-}
-
-/* What vertices know of the walls. In each round a vertex looks at its neighbours as they were
- * before the round, so the result depends on no order of vertices or ranks. */
-typedef struct {
-    const mcpi_graph_t *graph;
-    const mcpi_piece_t *piece;
-    const double *x;
-    double *far;
-    double *nearest; /* [vertices][5] the nearest wall vertex; in which round it was found, and in
-                         which the first one */
-    int32_t *list;   /* [n] own vertices to look at in this round */
-    double *found;   /* [n][5] what they found */
-    int32_t *listed; /* [vertices] the last round in which a vertex was listed */
-    int32_t *edge;   /* [edges] own vertices with ghosts */
-    int64_t n, edges;
-} search_t;
-enum { FOUND = 3, FIRST = 4, KNOWN = 5 }; /* components of nearest */
-
-static bool is_new(const search_t *s, int64_t v, int round)
-{
-    return s->nearest[KNOWN * v + FOUND] == round;
-}
-
-static void look_at(search_t *s, int32_t v, int round)
-{
-    if (s->piece->own[v] && s->listed[v] != round)
-        s->list[s->n++] = v;
-    s->listed[v] = round;
-}
-
-/* Lists the neighbours of what is new since the last round. */
-static void list_neighbours(search_t *s, const int32_t *fresh, int64_t n, int round)
-{
-    const mcpi_graph_t *graph = s->graph;
-    s->n = 0;
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t k = graph->start[fresh[i]]; k < graph->start[fresh[i] + 1]; k++)
-            look_at(s, graph->neighbour[k], round);
-    for (int64_t i = 0; i < s->edges; i++)
-        for (int64_t k = graph->start[s->edge[i]]; k < graph->start[s->edge[i] + 1]; k++)
-            if (!s->piece->own[graph->neighbour[k]] && is_new(s, graph->neighbour[k], round - 1))
-                look_at(s, s->edge[i], round);
-}
-
-/* Tries the wall vertices that v's neighbours have found in the last round. */
-static void try_walls(const search_t *s, int32_t v, int round, double found[KNOWN])
-{
-    double least = s->far[v];
-    found[FOUND] = -1;
-    for (int64_t k = s->graph->start[v]; k < s->graph->start[v + 1]; k++) {
-        const int32_t w = s->graph->neighbour[k];
-        const double *wall = s->nearest + KNOWN * (int64_t)w;
-        if (!is_new(s, w, round - 1))
-            continue;
-        const double d = distance(s->x + 3 * (int64_t)v, wall);
-        if (least >= 0 && d >= least)
-            continue;
-        least = d;
-        memcpy(found, wall, 3 * sizeof *found);
-        found[FOUND] = round;
-    }
-    found[FIRST] = s->far[v] < 0 ? round : s->nearest[KNOWN * (int64_t)v + FIRST];
-}
-
-/* Returns how many vertices of all ranks learned something; fresh: this rank's own. */
-static int64_t search(search_t *s, int round, int32_t *fresh, int64_t *n)
-{
-    list_neighbours(s, fresh, *n, round);
-#pragma omp parallel for schedule(static)
-    for (int64_t i = 0; i < s->n; i++)
-        try_walls(s, s->list[i], round, s->found + KNOWN * i);
-    *n = 0;
-    for (int64_t i = 0; i < s->n; i++) {
-        const int32_t v = s->list[i];
-        if (s->found[KNOWN * i + FOUND] < 0)
-            continue;
-        memcpy(s->nearest + KNOWN * (int64_t)v, s->found + KNOWN * i, KNOWN * sizeof *s->found);
-        s->far[v] = distance(s->x + 3 * (int64_t)v, s->found + KNOWN * i);
-        fresh[(*n)++] = v;
-    }
-    mcpi_piece_update(s->piece, RT_F64, KNOWN, s->nearest);
-    int64_t all = *n;
-    rt_comm_sum_i64(&all, 1);
-    return all;
-}
-
-/* Sets what is known before the first round, and lists the walls in fresh. Returns how many. */
-static int64_t start(search_t *s, const uint8_t *wall, int32_t *fresh)
-{
-    int64_t n = 0;
-    for (int64_t v = 0; v < s->piece->vertices; v++) {
-        double *nearest = s->nearest + KNOWN * v;
-        s->far[v] = wall[v] ? 0 : -1;
-        s->listed[v] = 0;
-        memcpy(nearest, s->x + 3 * v, 3 * sizeof *nearest);
-        nearest[FOUND] = wall[v] ? 0 : -1;
-        nearest[FIRST] = 0;
-        if (!s->piece->own[v])
-            continue;
-        if (wall[v])
-            fresh[n++] = (int32_t)v;
-        if (mcpi_has_ghost(s->graph, s->piece, v))
-            s->edge[s->edges++] = (int32_t)v;
-    }
-    mcpi_piece_update(s->piece, RT_F64, KNOWN, s->nearest);
-    return n;
-}
-
-/* A vertex tries the nearest wall vertices of its neighbours: accurate enough for a made-up flow. */
-void mcpi_find_distance(const mcpi_graph_t *graph, const mcpi_piece_t *piece, const double *x,
-                        const uint8_t *wall, double *far, uint8_t *odd)
-{
-    const size_t n = (size_t)piece->vertices, own = (size_t)piece->owned;
-    search_t s = {.graph = graph, .piece = piece, .x = x, .far = far};
-    s.nearest = RT_NEW(double, KNOWN *n, RT_HOST);
-    s.list = RT_NEW(int32_t, own, RT_HOST);
-    s.found = RT_NEW(double, KNOWN *own, RT_HOST);
-    s.listed = RT_NEW(int32_t, n, RT_HOST);
-    s.edge = RT_NEW(int32_t, own, RT_HOST);
-    int32_t *fresh = RT_NEW(int32_t, own, RT_HOST);
-    int64_t count = start(&s, wall, fresh);
-    for (int round = 1; search(&s, round, fresh, &count) > 0;)
-        round++;
-    for (size_t v = 0; v < n; v++) {
-        const double *nearest = s.nearest + KNOWN * v;
-        far[v] = nearest[FOUND] < 0 ? -1 : distance(x + 3 * v, nearest);
-        odd[v] = (uint8_t)((int64_t)nearest[FIRST] % 2);
-    }
-    RT_FREE(s.nearest, RT_HOST);
-    RT_FREE(s.list, RT_HOST);
-    RT_FREE(s.found, RT_HOST);
-    RT_FREE(s.listed, RT_HOST);
-    RT_FREE(s.edge, RT_HOST);
-    RT_FREE(fresh, RT_HOST);
 }

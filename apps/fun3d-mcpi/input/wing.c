@@ -20,25 +20,25 @@
 /* Lengths are in body lengths. The body is along x; y = 0 is the symmetry plane. */
 static const double semi_axis[3] = {0.5, 0.15, 0.15};
 static const double wing_span = 0.4, wing_chord = 0.35, wing_thickness = 0.25;
-/* Distance of the outer boundary from the wall: 51 layers from 1e-4 that grow by 1.24 each. */
-static const double far_away = 24.2;
+/* Spacing at the wall, and distance of the outer boundary: 51 layers that grow by 1.24 each. */
+static const double first = 1e-4, far_away = 24.2;
 
 /* --- vertices --- */
 
 /* Returns the height of the last layer above the wall. */
-static double height(double first, double growth, int64_t layers)
+static double height(double growth, int64_t layers)
 {
     double rate = log(growth);
     return rate == 0 ? first * (double)layers : first * expm1((double)layers * rate) / expm1(rate);
 }
 
 /* Bisects for the logarithm of growth, with which height rises. */
-static double choose_growth(double first, int64_t layers)
+static double choose_growth(int64_t layers)
 {
     double low = -1, high = log(far_away / first);
     for (int step = 0; step < 60; step++) {
         double middle = (low + high) / 2;
-        if (height(first, exp(middle), layers) < far_away)
+        if (height(exp(middle), layers) < far_away)
             low = middle;
         else
             high = middle;
@@ -50,9 +50,7 @@ static double choose_growth(double first, int64_t layers)
  * triangles positive. The wing and the layers move them along their rays. */
 static void make_vertices(const mcpi_former_t *f, rt_mesh_t *mesh)
 {
-    const mcpi_wing_t *wing = f->wing;
-    const double growth =
-        wing->growth > 0 ? wing->growth : choose_growth(wing->first, wing->layers);
+    const double growth = choose_growth(f->wing->layers);
     mesh->x = RT_NEW(double, 3 * (size_t)mesh->vertices, RT_HOST);
 #pragma omp parallel for schedule(static)
     for (int64_t c = 0; c < f->s.columns; c++) {
@@ -64,7 +62,7 @@ static void make_vertices(const mcpi_former_t *f, rt_mesh_t *mesh)
         }
         double radius = sqrt(square), across = u[0] / wing_chord, along = u[2] / wing_thickness;
         double wall = radius + wing_span * u[1] * u[1] * exp(-across * across - along * along);
-        double above = 0, thickness = wing->first;
+        double above = 0, thickness = first;
         for (int64_t k = 0; k <= f->window[c].high; k++) {
             if (k >= f->window[c].low)
                 for (int d = 0; d < 3; d++)
@@ -142,9 +140,6 @@ static void check(const mcpi_wing_t *wing, bool whole)
     RT_EXPECT(wing->n <= MCPI_MAX_SURFACE &&
                   (!whole || wing->layers <= INT32_MAX / (12 * wing->n * wing->n)),
               RT_USAGE, "a wing can have 2147483647 tetrahedra");
-    RT_EXPECT(wing->first > 0 && wing->first < far_away && wing->growth >= 0, RT_USAGE,
-              "the first layer must be from 0 to %g body lengths, and growth not negative",
-              far_away);
 }
 
 /* Makes the cells around the own vertices; own NULL: all. */
@@ -185,8 +180,9 @@ rt_mesh_t *mcpi_wing_part(const mcpi_wing_t *wing, const int64_t *own, int64_t n
 }
 
 /*
- * Blocks: the formula of mcpi_graph_expected with T = 3 cells less what prisms and mixed cells
- * take, and all sides on the symmetry plane whole. Prisms are those planned (a little more than
+ * Blocks, by Euler's formula for a ball: 2V + 2T + 9P + 5Y - 2 + (Fb + 2Qb) for V vertices, T
+ * tetrahedra, P prisms, Y pyramids, Fb boundary faces, of which Qb are quads; with T = 3 cells less
+ * what prisms and mixed cells take, and all sides on the symmetry plane whole. Prisms are those planned (a little more than
  * half), what rounding adds where layers are few, and those along steps. The length of steps grows
  * with n, their number with layers, so their share falls as 1 / n.
  */

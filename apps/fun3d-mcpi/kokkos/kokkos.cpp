@@ -11,13 +11,13 @@
  * a GPU, and one launch per colour.
  */
 #include "config.h"
-#include <cstring>
 #if defined(__CUDACC__)
 #include <cuda_fp16.h>
 #endif
 #include "app/team.h"
 #include "machine/kokkos.hpp"
 #include "../kernel.h"
+#include "../input/narrow.h"
 
 namespace
 {
@@ -39,13 +39,6 @@ struct Bfloat {
     uint16_t bits;
 };
 
-KOKKOS_INLINE_FUNCTION float float_of(uint32_t bits)
-{
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 KOKKOS_INLINE_FUNCTION double value(double x)
 {
     return x;
@@ -54,8 +47,6 @@ KOKKOS_INLINE_FUNCTION float value(float x)
 {
     return x;
 }
-/* Without an instruction for it: shifts the exponent, which is 112 higher in FP32, for denormals
- * too. O has no infinities. */
 KOKKOS_INLINE_FUNCTION float value(Half x)
 {
 #if defined(__CUDA_ARCH__)
@@ -63,14 +54,12 @@ KOKKOS_INLINE_FUNCTION float value(Half x)
     raw.x = x.bits;
     return __half2float(raw);
 #else
-    constexpr float TWO_TO_112 = 5192296858534827628530496329220096.0f;
-    const uint32_t bits = x.bits;
-    return float_of((bits & 0x8000) << 16 | (bits & 0x7fff) << 13) * TWO_TO_112;
+    return mcpi_widen_fp16(x.bits);
 #endif
 }
 KOKKOS_INLINE_FUNCTION float value(Bfloat x)
 {
-    return float_of(static_cast<uint32_t>(x.bits) << 16);
+    return mcpi_widen_bf16(x.bits);
 }
 
 /* --- a colour --- */

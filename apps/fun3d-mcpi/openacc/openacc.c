@@ -8,9 +8,9 @@
  * right-hand sides go to memory and back.
  */
 #include "config.h"
-#include <string.h>
 #include "machine/openacc.h"
 #include "../kernel.h"
+#include "../input/narrow.h"
 
 /* --- what O is stored in --- */
 
@@ -23,26 +23,6 @@ static inline double from_double(double x)
 #pragma acc routine seq
 static inline float from_float(float x)
 {
-    return x;
-}
-
-/* Shifts the exponent, which is 112 higher in FP32, for denormals too. O has no infinities. */
-#pragma acc routine seq
-static inline float from_half(uint16_t bits)
-{
-    const float two_to_112 = 5192296858534827628530496329220096.0f;
-    const uint32_t shifted = (uint32_t)(bits & 0x7fff) << 13;
-    float x;
-    memcpy(&x, &shifted, sizeof x);
-    return (bits & 0x8000 ? -x : x) * two_to_112;
-}
-
-#pragma acc routine seq
-static inline float from_bfloat(uint16_t bits)
-{
-    const uint32_t shifted = (uint32_t)bits << 16;
-    float x;
-    memcpy(&x, &shifted, sizeof x);
     return x;
 }
 
@@ -103,8 +83,8 @@ typedef void rows_t(const mcpi_view_t *view, int64_t first, int64_t last, void *
     ROWS(name##_double_double, O_t, from, double, double)
 ROWS_OF(fp64, double, from_double)
 ROWS_OF(fp32, float, from_float)
-ROWS_OF(fp16, uint16_t, from_half)
-ROWS_OF(bf16, uint16_t, from_bfloat)
+ROWS_OF(fp16, uint16_t, mcpi_widen_fp16)
+ROWS_OF(bf16, uint16_t, mcpi_widen_bf16)
 
 /* [O][dQ is FP64][sums are FP64] */
 #define TABLE_OF(name)                                \

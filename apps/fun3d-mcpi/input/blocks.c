@@ -1,5 +1,5 @@
 /*
- * flow.c - the blocks: linearised Roe flux, viscous terms, pseudo-time and walls on a mesh of any
+ * blocks.c - the blocks: linearised Roe flux, viscous terms, pseudo-time and walls on a mesh of any
  * elements, about a made-up flow.
  *
  * Idea: any blocks can be swept, but the rate of convergence depends on them. So the blocks are
@@ -30,7 +30,7 @@
 #include "config.h"
 #include <math.h>
 #include <string.h>
-#include "flow.h"
+#include "blocks.h"
 
 static const double ratio = 1.4;         /* ratio of specific heats, gamma */
 static const double prandtl = 0.72;      /* laminar air */
@@ -41,6 +41,7 @@ static const double pi = 3.14159265358979323846;
 /* --- the flow --- */
 
 enum { WAVES = MCPI_MAX_NB - 5, MODES = 3 };
+enum { FLOW_SEED = 1 }; /* the flow is the same for every --seed */
 typedef struct {
     double length, layer; /* of the body; thickness of its boundary layer */
     double stream[3];     /* unit vector */
@@ -48,18 +49,20 @@ typedef struct {
 } scene_t;
 
 /* Returns the length of what the flow goes around: the walls, or the whole mesh without walls. */
-static double body_length(const rt_mesh_t *mesh, const mcpi_piece_t *piece, const uint8_t *wall)
+static double body_length(const mcpi_source_t *source)
 {
+    const mcpi_piece_t *piece = source->piece;
+    const uint8_t *wall = ((const mcpi_flow_data_t *)source->data)->wall;
     double low[3] = {INFINITY, INFINITY, INFINITY}, most = 0;
     double high[3] = {-INFINITY, -INFINITY, -INFINITY};
     double any = 0;
-    for (int64_t v = 0; v < mesh->vertices; v++)
+    for (int64_t v = 0; v < piece->vertices; v++)
         any = piece->own[v] && wall[v] ? 1 : any;
     rt_comm_max(&any, 1);
-    for (int64_t v = 0; v < mesh->vertices; v++)
+    for (int64_t v = 0; v < piece->vertices; v++)
         for (int d = 0; d < 3 && piece->own[v] && (wall[v] || any == 0); d++) {
-            low[d] = fmin(low[d], mesh->x[3 * v + d]);
-            high[d] = fmax(high[d], mesh->x[3 * v + d]);
+            low[d] = fmin(low[d], source->x[3 * v + d]);
+            high[d] = fmax(high[d], source->x[3 * v + d]);
         }
     rt_comm_min(low, 3);
     rt_comm_max(high, 3);
@@ -68,18 +71,17 @@ static double body_length(const rt_mesh_t *mesh, const mcpi_piece_t *piece, cons
     return most;
 }
 
-static scene_t make_scene(const rt_mesh_t *mesh, const mcpi_piece_t *piece, const uint8_t *wall,
-                          const mcpi_flow_t *flow)
+static scene_t make_scene(const mcpi_source_t *source, const mcpi_flow_t *flow)
 {
     const double angle = 2 * pi / 180;
-    scene_t s = {.length = body_length(mesh, piece, wall), .stream = {cos(angle), 0, sin(angle)}};
+    scene_t s = {.length = body_length(source), .stream = {cos(angle), 0, sin(angle)}};
     s.layer = 5 * s.length / sqrt(flow->reynolds);
     for (uint64_t w = 0; w < WAVES; w++)
         for (uint64_t m = 0; m < MODES; m++) {
             const uint64_t at = 4 * (MODES * w + m);
             for (uint64_t d = 0; d < 3; d++) /* wavelengths from half a body up */
-                s.k[w][m][d] = 4 * pi / s.length * rt_random(at + d, flow->seed);
-            s.phase[w][m] = pi * rt_random(at + 3, flow->seed);
+                s.k[w][m][d] = 4 * pi / s.length * rt_random(at + d, FLOW_SEED);
+            s.phase[w][m] = pi * rt_random(at + 3, FLOW_SEED);
         }
     return s;
 }
@@ -303,7 +305,7 @@ static void set_wall(int nb, double scale, double *D, double *O, int64_t neighbo
     }
 }
 
-static void flow_row(const mcpi_source_t *source, int64_t vertex, double *D, double *O)
+void mcpi_flow_row(const mcpi_source_t *source, int64_t vertex, double *D, double *O)
 {
     const mcpi_flow_data_t *f = source->data;
     const mcpi_graph_t *graph = source->graph;
@@ -334,7 +336,7 @@ static void flow_row(const mcpi_source_t *source, int64_t vertex, double *D, dou
 
 /* --- the source --- */
 
-static void flow_destroy(mcpi_source_t *source)
+void mcpi_flow_destroy(mcpi_source_t *source)
 {
     mcpi_flow_data_t *f = source->data;
     RT_FREE(f->n, RT_HOST);
@@ -348,38 +350,15 @@ static void flow_destroy(mcpi_source_t *source)
     RT_FREE(source->data, RT_HOST);
 }
 
-mcpi_source_t *mcpi_flow_new(const rt_mesh_t *mesh, mcpi_piece_t *piece, const mcpi_flow_t *flow)
+void mcpi_flow_fill(mcpi_source_t *source, const mcpi_flow_t *flow, const double *far)
 {
-    const size_t rows = (size_t)mesh->vertices;
-    uint8_t *wall = RT_NEW(uint8_t, rows, RT_HOST);
-    mcpi_find_walls(mesh, flow->walls, wall);
-    mcpi_source_t *source = RT_NEW(mcpi_source_t, 1, RT_HOST);
-    mcpi_flow_data_t *f = RT_NEW(mcpi_flow_data_t, 1, RT_HOST);
-    *source = (mcpi_source_t){.piece = piece,
-                              .graph = mcpi_graph_of_mesh(mesh, piece->own),
-                              .x = rt_clone(mesh->x, 3 * rows, sizeof(double), RT_HOST),
-                              .odd = RT_NEW(uint8_t, rows, RT_HOST),
-                              .nb = flow->nb,
-                              .data = f,
-                              .row = flow_row,
-                              .destroy = flow_destroy};
-    *f = (mcpi_flow_data_t){.nb = flow->nb, .cfl = flow->cfl, .wall = wall};
-    mcpi_make_dual(mesh, source->graph, f);
-    f->wall_area = RT_NEW(double, 3 * rows, RT_HOST);
-    f->slip_area = RT_NEW(double, 3 * rows, RT_HOST);
-    mcpi_find_areas(mesh, flow->walls, piece->own, f->wall_area);
-    mcpi_find_areas(mesh, flow->symmetry, piece->own, f->slip_area);
-    mcpi_piece_link(piece, source->graph);
-    double *far = RT_NEW(double, rows, RT_HOST);
-    mcpi_find_distance(source->graph, piece, mesh->x, f->wall, far, source->odd);
-    const scene_t scene = make_scene(mesh, piece, f->wall, flow);
+    mcpi_flow_data_t *f = source->data;
+    const int64_t vertices = source->piece->vertices;
+    const scene_t scene = make_scene(source, flow);
     f->length = scene.length;
     f->mu = flow->mach * scene.length / flow->reynolds;
-    const size_t values = rows * (size_t)flow->nb;
-    f->q = RT_NEW(double, values, RT_HOST);
+    f->q = RT_NEW(double, (size_t)(vertices * flow->nb), RT_HOST);
 #pragma omp parallel for schedule(static)
-    for (int64_t v = 0; v < mesh->vertices; v++)
-        make_state(&scene, flow, mesh->x + 3 * v, far[v], f->q + v * flow->nb);
-    RT_FREE(far, RT_HOST);
-    return source;
+    for (int64_t v = 0; v < vertices; v++)
+        make_state(&scene, flow, source->x + 3 * v, far[v], f->q + v * flow->nb);
 }

@@ -1,9 +1,9 @@
 /*
- * flow.h - what a flow is made of: dual mesh, walls, and the blocks of one face. For flow.c,
- * dual.c, walls.c and their test; other files ask the source for rows.
+ * blocks.h - what a flow is made of: dual mesh, walls, and the blocks of one face. Other files ask
+ * the source for rows.
  */
-#ifndef MCPI_FLOW_H
-#define MCPI_FLOW_H
+#ifndef MCPI_BLOCKS_H
+#define MCPI_BLOCKS_H
 
 #include "input.h"
 
@@ -32,7 +32,7 @@ typedef struct {
 void mcpi_share(const rt_mesh_t *mesh, rt_element_t type, const int32_t *vertex, int a,
                 mcpi_share_t *share);
 /* Allocates and fills n, viscous, boundary and diagonal. */
-void mcpi_make_dual(const rt_mesh_t *mesh, const mcpi_graph_t *graph, mcpi_flow_data_t *f);
+void mcpi_make_dual(const mcpi_incidence_t *in, const mcpi_graph_t *graph, mcpi_flow_data_t *f);
 
 /* --- walls.c --- */
 
@@ -43,14 +43,23 @@ bool mcpi_has_this_tag(const char *tags, int32_t tag);
 /* Fills area[vertices][3] with each vertex's share of the boundary faces that have one of these
  * tags, pointing out of the mesh. own[vertices]: those whose shares are wanted; others' may be
  * incomplete. */
-void mcpi_find_areas(const rt_mesh_t *mesh, const char *tags, const uint8_t *own, double *area);
-/* Fills far[vertices] with the distance to the wall, approximately; -1: there is no wall. */
+void mcpi_find_areas(const mcpi_incidence_t *in, const char *tags, const uint8_t *own,
+                     double *area);
+
+/* --- distance.c --- */
+
 /* Fills far[vertices] with the distance to the wall, approximately; -1: there is no wall. Fills
  * odd[vertices] with 1 where the least number of edges to a wall is odd, else 0. Collective. */
 void mcpi_find_distance(const mcpi_graph_t *graph, const mcpi_piece_t *piece, const double *x,
                         const uint8_t *wall, double *far, uint8_t *odd);
 
-/* --- flow.c --- */
+/* --- blocks.c --- */
+
+/* Makes the made-up flow on a source whose dual mesh and walls are known: mu, length and q. far: the
+ * distance from the wall. Collective. */
+void mcpi_flow_fill(mcpi_source_t *source, const mcpi_flow_t *flow, const double *far);
+void mcpi_flow_row(const mcpi_source_t *source, int64_t vertex, double *D, double *O);
+void mcpi_flow_destroy(mcpi_source_t *source);
 
 /* What a flux Jacobian depends on. */
 typedef struct {

@@ -9,6 +9,41 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* --- chunks --- */
+
+mcpi_chunks_t mcpi_cut_rows(const mcpi_part_t *part, int64_t rows, int64_t blocks)
+{
+    const size_t colours = (size_t)part->colours, most = (size_t)part->rows + 1;
+    mcpi_chunks_t k = {.first_row = RT_NEW(int32_t, most, RT_HOST),
+                       .colour = RT_NEW(int32_t, colours + 1, RT_HOST),
+                       .interior = RT_NEW(int32_t, colours, RT_HOST),
+                       .offset = RT_NEW(uint32_t, most, RT_HOST)};
+    for (int c = 0; c < part->colours; c++) {
+        const int64_t ends[2] = {part->boundary_end[c], part->colour_start[c + 1]};
+        int64_t row = part->colour_start[c];
+        k.colour[c] = k.chunks;
+        for (int half = 0; half < 2; half++) {
+            k.interior[c] = k.chunks; /* the second time it stays */
+            while (row < ends[half]) {
+                int64_t next = row;
+                while (next < ends[half] && next - row < rows &&
+                       part->start[next + 1] - part->start[row] <= blocks)
+                    next++;
+                RT_EXPECT(next > row, RT_ENVIRONMENT,
+                          "row %lld has %lld neighbours, and a record of the staged rung takes "
+                          "%lld: use --rung six-rows",
+                          (long long)row, (long long)(part->start[row + 1] - part->start[row]),
+                          (long long)blocks);
+                k.first_row[k.chunks++] = (int32_t)row;
+                row = next;
+            }
+        }
+    }
+    k.colour[part->colours] = k.chunks;
+    k.first_row[k.chunks] = (int32_t)part->rows;
+    return k;
+}
+
 /* --- which rows a block updates --- */
 
 static int64_t global_of(const mcpi_part_t *part, const mcpi_chunks_t *chunks, int32_t chunk)

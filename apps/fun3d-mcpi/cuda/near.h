@@ -7,7 +7,7 @@
 #ifndef MCPI_NEAR_H
 #define MCPI_NEAR_H
 
-#include "input/input.h"
+#include "../input/input.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,6 +22,10 @@ typedef struct {
     uint32_t *offset;   /* [chunks + 1] what chunk k costs is offset[k + 1] - offset[k] */
     int chunks;
 } mcpi_chunks_t;
+
+/* Cuts the rows into chunks of at most that number of rows and blocks. Dies if a row has more blocks.
+ * The caller fills offset. All arrays are the caller's. */
+mcpi_chunks_t mcpi_cut_rows(const mcpi_part_t *part, int64_t rows, int64_t blocks);
 
 /* What a block updates of one colour: `boundaries` chunks from chunk `boundary` on, and then the
  * others of its `chunks`, from chunk `interior` on. */
