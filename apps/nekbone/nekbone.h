@@ -121,6 +121,7 @@ struct nek_solver {
     double tolerance, lambda;
     const double *base;        /* [points] the problem's b, in `space` */
     double *b, *x, *r, *p, *w; /* [points], in `space` */
+    bool borrows;              /* the five are another solver's */
     uint64_t draw;             /* which b is in s->b */
     nek_left_t kept[RT_KEEPS]; /* by nek_spoil, for nek_verify_after */
     double *history;           /* [iterations + 1], host: |r_k| = sqrt(sum c r r) */
@@ -129,6 +130,9 @@ struct nek_solver {
 };
 
 void *nek_solver_new(void *problem, const rt_rung_t *rung);
+/* Makes a solver that works in the lender's b, x, r, p and w, in the same space; NULL: in its own. */
+nek_solver_t *nek_solver_borrow(nek_problem_t *p, const rt_rung_t *rung,
+                                const nek_solver_t *lender);
 void nek_solver_destroy(void *solver);
 /* Computes w = A p (kernels, gather-scatter, shift and mask); returns the global inner product p.w.
  */

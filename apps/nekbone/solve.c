@@ -41,9 +41,25 @@ static void view_to_space(nek_solver_t *s)
     s->view.result = RT_NEW(double, 2, RT_PINNED);
 }
 
+/* Makes the five vectors, or takes the lender's. */
+static void make_vectors(nek_solver_t *s, const nek_solver_t *lender)
+{
+    const size_t points = (size_t)s->view.points;
+    s->borrows = lender != NULL;
+    s->b = lender ? lender->b : rt_clone(s->problem->b, points, sizeof(double), s->space);
+    s->x = lender ? lender->x : RT_NEW(double, points, s->space);
+    s->r = lender ? lender->r : RT_NEW(double, points, s->space);
+    s->p = lender ? lender->p : RT_NEW(double, points, s->space);
+    s->w = lender ? lender->w : RT_NEW(double, points, s->space);
+}
+
 void *nek_solver_new(void *problem, const rt_rung_t *rung)
 {
-    nek_problem_t *p = problem;
+    return nek_solver_borrow(problem, rung, NULL);
+}
+
+nek_solver_t *nek_solver_borrow(nek_problem_t *p, const rt_rung_t *rung, const nek_solver_t *lender)
+{
     nek_solver_t *s = RT_NEW(nek_solver_t, 1, RT_HOST);
     const nek_config_t *config = p->config;
     const bool to_tolerance = nek_kernels(rung)->preconditioner != NULL;
@@ -64,11 +80,7 @@ void *nek_solver_new(void *problem, const rt_rung_t *rung)
     s->halo = s->own_halo ? nek_halo_new(p->config, p->run->opt.transport, rung->kind, s->space)
                           : p->halo;
     s->base = s->space == RT_HOST ? p->b : rt_clone(p->b, points, sizeof(double), s->space);
-    s->b = rt_clone(p->b, points, sizeof(double), s->space);
-    s->x = RT_NEW(double, points, s->space);
-    s->r = RT_NEW(double, points, s->space);
-    s->p = RT_NEW(double, points, s->space);
-    s->w = RT_NEW(double, points, s->space);
+    make_vectors(s, lender);
     s->history = RT_NEW(double, iterations + 1, RT_HOST);
     s->alpha = RT_NEW(double, iterations, RT_HOST);
     s->beta = RT_NEW(double, iterations, RT_HOST);
@@ -102,11 +114,9 @@ void nek_solver_destroy(void *solver)
         nek_left_destroy(&s->kept[k]);
     if (s->space != RT_HOST)
         RT_FREE(s->base, s->space);
-    RT_FREE(s->b, s->space);
-    RT_FREE(s->x, s->space);
-    RT_FREE(s->r, s->space);
-    RT_FREE(s->p, s->space);
-    RT_FREE(s->w, s->space);
+    double *vectors[] = {s->b, s->x, s->r, s->p, s->w};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors && !s->borrows; i++)
+        RT_FREE(vectors[i], s->space);
     RT_FREE(s->history, RT_HOST);
     RT_FREE(s->alpha, RT_HOST);
     RT_FREE(s->beta, RT_HOST);

@@ -239,7 +239,8 @@ static double solve_memory(const nek_config_t *config, const nek_kernels_t *kern
  * and with --precond jacobi 1 / diag(A). A solver holds x, r, p, w, b and, if it cannot use the
  * host's arrays, copies of all the problem's arrays except b. Host memory peaks in the short solve
  * of judge/verify.c (problem, x_ref, the rung's solver if it is on the host, and the oracle's
- * solver) or, for small n, while a halo is made.
+ * solver), after the timed solves if the rung is not on the host, or, for small n, while a halo is
+ * made.
  */
 void nek_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES])
 {
@@ -289,13 +290,14 @@ void nek_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPAC
         bytes[RT_PINNED] += own[RT_PINNED];
         bytes[RT_DEVICE] += own[RT_DEVICE];
     }
-    /* Before: the arrays of kernels.c. After: x and r of two solves that were put aside, the b of
-     * one, its x, and a solver of the reference, which has five. */
-    const double judging = larger((4 + 1 + 1 + 5) * array + partial,
-                                  4 * array + (double)nek_size_room(config->n) * VALUE);
-    double solving = problem + array + host_solver + judging;
+    /* Before: the arrays of kernels.c, or a solver of the judge's; on the ladder solve both. After: x
+     * and r of two solves that were put aside, and the judge's solver, which on the host has the
+     * vectors of the rung's. */
+    const double oracle = 5 * array + partial, bench = 4 * array;
+    const double room = (double)nek_size_room(config->n) * VALUE;
+    const double after = 4 * array + (space == RT_HOST ? partial : oracle);
+    double judging = larger(larger(oracle, bench + room), after);
     if (kernels && kernels->preconditioner)
-        solving = problem + array + host_solver + solve_memory(config, kernels, space, bytes) +
-                  5 * array + partial + 4 * array;
-    bytes[RT_HOST] = larger(solving, making) + small;
+        judging = oracle + bench + solve_memory(config, kernels, space, bytes);
+    bytes[RT_HOST] = larger(problem + array + host_solver + judging, making) + small;
 }

@@ -115,30 +115,17 @@ static const rt_rung_t fast_rung = {.name = "reference",
                                     .idea = "the oracle of a solve that was put aside",
                                     .kernels = &fast_kernels.rung};
 
-/* Returns a solver for b. */
-static nek_solver_t *solver_for(nek_problem_t *p, const rt_rung_t *rung, const double *b)
+nek_solver_t *nek_oracle_new(const nek_solver_t *rung)
 {
-    nek_solver_t *s = nek_solver_new(p, rung);
-    memcpy(s->b, b, (size_t)p->view.points * sizeof *b);
-    return s;
+    return nek_solver_borrow(rung->problem, &fast_rung, rung->space == RT_HOST ? rung : NULL);
 }
 
-/* Makes the reference of a solver's b. */
-static nek_reference_t solve(nek_problem_t *p, nek_solver_t *s)
+nek_reference_t nek_oracle_solve(nek_solver_t *s)
 {
-    nek_reference_t made = {0};
+    nek_reference_t made = {.x = s->x};
     nek_solve(s);
-    made.x = rt_clone(s->x, (size_t)p->view.points, sizeof(double), RT_HOST);
     made.history = rt_clone(s->history, (size_t)s->iterations + 1, sizeof(double), RT_HOST);
-    made.residual = nek_true_residual(p, s->b, s->x, s->w);
-    return made;
-}
-
-nek_reference_t nek_reference_new(nek_problem_t *p, const double *b)
-{
-    nek_solver_t *s = solver_for(p, &fast_rung, b);
-    const nek_reference_t made = solve(p, s);
-    nek_solver_destroy(s);
+    made.residual = nek_true_residual(s->problem, s->b, s->x, s->w);
     return made;
 }
 
@@ -153,8 +140,9 @@ void nek_reference_solve(nek_problem_t *p)
 {
     if (p->reference.x)
         return;
-    nek_solver_t *s = solver_for(p, &nek_reference_rung, p->b);
-    p->reference = solve(p, s);
+    nek_solver_t *s = nek_solver_new(p, &nek_reference_rung);
+    p->reference = nek_oracle_solve(s);
+    s->x = NULL; /* now the reference's */
     nek_ritz_values(s, &p->eigen_min, &p->eigen_max);
     nek_solver_destroy(s);
 }
@@ -232,16 +220,15 @@ void nek_find_moves(int iterations, const double *h, const double *want, double 
  * amplifies any error, and from then on two honest programs differ visibly. The sensitivity costs a
  * second reference solve, so it is computed only for a result that is not well within the plain
  * bounds. */
-const double *nek_sensitivity(nek_problem_t *p, const double *b, nek_reference_t *reference)
+const double *nek_sensitivity(nek_solver_t *s, nek_reference_t *reference)
 {
     if (reference->sensitivity)
         return reference->sensitivity;
-    size_t iterations = (size_t)p->config->iterations;
+    const size_t iterations = (size_t)s->iterations;
     reference->sensitivity = RT_NEW(double, iterations + 2, RT_HOST);
-    nek_solver_t *s = solver_for(p, &nek_reference_rung, b);
     nek_nudged_solve(s);
     nek_find_moves((int)iterations, s->history, reference->history, reference->sensitivity);
-    reference->sensitivity[iterations + 1] = nek_relative_difference(p, s->x, reference->x);
-    nek_solver_destroy(s);
+    reference->sensitivity[iterations + 1] =
+        nek_relative_difference(s->problem, s->x, reference->x);
     return reference->sensitivity;
 }
