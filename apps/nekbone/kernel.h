@@ -67,22 +67,17 @@ typedef struct {
  * Sums are over this rank's points and do not depend on the number of threads or on timing. */
 typedef struct {
     int64_t (*partial_size)(int64_t points); /* doubles of nek_view_t.partial */
-    /* p = r + beta p */
+    /* p = z + beta p; z is inverse r with a preconditioner, and never stored, or else r */
     void (*update_p)(const nek_view_t *view, double beta, const double *r, double *p);
     /* w = M (w + lambda p); returns sum c w p */
     double (*shift)(const nek_view_t *view, double lambda, const double *p, double *w);
-    /* x += alpha p, r -= alpha w; returns sum c r r */
-    double (*update_xr)(const nek_view_t *view, double alpha, const double *p, const double *w,
-                        double *x, double *r);
-    /* returns sum c x y */
-    double (*dot)(const nek_view_t *view, const double *x, const double *y);
-    /* With a preconditioner the next two replace update_p and update_xr; z = inverse r is never
-     * stored. p = z + beta p */
-    void (*update_p_z)(const nek_view_t *view, double beta, const double *r, double *p);
-    /* x += alpha p, r -= alpha w; sum[0] = sum c r r, sum[1] = sum c r z */
-    void (*update_xr_z)(const nek_view_t *view, double alpha, const double *p, const double *w,
-                        double *x, double *r, double sum[2]);
+    /* x += alpha p, r -= alpha w; sum[0] = sum c r r, and with a preconditioner sum[1] = sum c r z */
+    void (*update_xr)(const nek_view_t *view, double alpha, const double *p, const double *w,
+                      double *x, double *r, double sum[2]);
 } nek_vector_t;
+
+/* Returns sum c x y over this rank's points, on the host (cpu/vectors.c). */
+double nek_dot(const nek_view_t *view, const double *x, const double *y);
 
 typedef struct nek_solver nek_solver_t;
 typedef struct nek_preconditioner nek_preconditioner_t; /* precond.h */

@@ -144,38 +144,20 @@ double nek_apply(nek_solver_t *s, const double *p, double *w)
 
 void nek_update_p(nek_solver_t *s, double beta, const double *r, double *p)
 {
-    const nek_vector_t *v = s->kernels->vector;
     rt_timer_start("update_p", s->rung->kind);
-    (s->view.inverse ? v->update_p_z : v->update_p)(&s->view, beta, r, p);
+    s->kernels->vector->update_p(&s->view, beta, r, p);
     rt_timer_stop("update_p");
 }
 
 void nek_update_xr(nek_solver_t *s, double alpha, const double *p, const double *w, double *x,
                    double *r, double sum[2])
 {
-    const nek_vector_t *v = s->kernels->vector;
     rt_timer_start("update_xr", s->rung->kind);
-    if (s->view.inverse) {
-        v->update_xr_z(&s->view, alpha, p, w, x, r, sum);
-        rt_comm_sum(sum, 2);
-    } else {
-        sum[0] = v->update_xr(&s->view, alpha, p, w, x, r);
-        rt_comm_sum(sum, 1);
+    s->kernels->vector->update_xr(&s->view, alpha, p, w, x, r, sum);
+    rt_comm_sum(sum, s->view.inverse ? 2 : 1);
+    if (!s->view.inverse)
         sum[1] = sum[0];
-    }
     rt_timer_stop("update_xr");
-}
-
-/* Computes r.r and r.z of the first r; x and p are 0. */
-static void first_sums(nek_solver_t *s, double sum[2])
-{
-    if (s->view.inverse) { /* a step of length 0 changes nothing, and returns both sums */
-        nek_update_xr(s, 0, s->p, s->p, s->x, s->r, sum);
-        return;
-    }
-    sum[0] = s->kernels->vector->dot(&s->view, s->r, s->r);
-    rt_comm_sum(sum, 1);
-    sum[1] = sum[0];
 }
 
 struct nek_levels *nek_levels(nek_problem_t *p, const nek_kernels_t *kernels)
@@ -223,7 +205,7 @@ void nek_solve_by_lines(nek_solver_t *s)
     rt_copy(s->r, s->space, s->b, s->space, bytes);
     rt_fill(s->x, s->space, 0, bytes);
     rt_fill(s->p, s->space, 0, bytes);
-    first_sums(s, sum);
+    nek_update_xr(s, 0, s->p, s->p, s->x, s->r, sum); /* of the first r: a step of length 0 */
     s->history[0] = sqrt(sum[0]);
 
     for (int k = 0; k < s->iterations; k++) {

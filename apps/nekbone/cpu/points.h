@@ -28,22 +28,19 @@ static inline int64_t nek_blocks(int64_t points)
     return (points + NEK_BLOCK - 1) / NEK_BLOCK;
 }
 
-/* p = r + beta p */
-NEK_POINTS void nek_points_p(int points, double beta, const double *__restrict__ r,
-                             double *__restrict__ p)
+/* p = z + beta p; z is r, or r inverse if there is an inverse. */
+NEK_POINTS void nek_points_p(int points, double beta, const double *__restrict__ inverse,
+                             const double *__restrict__ r, double *__restrict__ p)
 {
+    if (inverse) {
+        NEK_SIMD()
+        for (int q = 0; q < points; q++)
+            p[q] = inverse[q] * r[q] + beta * p[q];
+        return;
+    }
     NEK_SIMD()
     for (int q = 0; q < points; q++)
         p[q] = r[q] + beta * p[q];
-}
-
-/* p = r inverse + beta p */
-NEK_POINTS void nek_points_p_z(int points, double beta, const double *__restrict__ inverse,
-                               const double *__restrict__ r, double *__restrict__ p)
-{
-    NEK_SIMD()
-    for (int q = 0; q < points; q++)
-        p[q] = inverse[q] * r[q] + beta * p[q];
 }
 
 /* w = M (w + lambda p); sum c w p */
@@ -53,39 +50,34 @@ NEK_POINTS double nek_points_shift(int points, double lambda, const double *__re
     double sum = 0;
     NEK_SIMD(reduction(+ : sum))
     for (int q = 0; q < points; q++) {
-        double s = c[q] != 0 ? w[q] + lambda * p[q] : 0;
+        const double c_q = c[q], p_q = p[q], w_q = w[q]; /* w is loaded before c is known */
+        const double s = c_q != 0 ? w_q + lambda * p_q : 0;
         w[q] = s;
-        sum += c[q] * s * p[q];
+        sum += c_q * s * p_q;
     }
     return sum;
 }
 
-/* x += alpha p, r -= alpha w; sum c r r */
+/* x += alpha p, r -= alpha w; sum c r r, and if there is an inverse *rz: the sum c r r inverse. */
 NEK_POINTS double nek_points_xr(int points, double alpha, const double *__restrict__ c,
-                                const double *__restrict__ p, const double *__restrict__ w,
-                                double *__restrict__ x, double *__restrict__ r)
-{
-    double sum = 0;
-    NEK_SIMD(reduction(+ : sum))
-    for (int q = 0; q < points; q++) {
-        double s = r[q] - alpha * w[q];
-        x[q] += alpha * p[q];
-        r[q] = s;
-        sum += c[q] * s * s;
-    }
-    return sum;
-}
-
-/* The same, and *rz: the sum c r r inverse. */
-NEK_POINTS double nek_points_xr_z(int points, double alpha, const double *__restrict__ c,
-                                  const double *__restrict__ inverse, const double *__restrict__ p,
-                                  const double *__restrict__ w, double *__restrict__ x,
-                                  double *__restrict__ r, double *rz)
+                                const double *__restrict__ inverse, const double *__restrict__ p,
+                                const double *__restrict__ w, double *__restrict__ x,
+                                double *__restrict__ r, double *rz)
 {
     double sum = 0, with_z = 0;
+    if (!inverse) {
+        NEK_SIMD(reduction(+ : sum))
+        for (int q = 0; q < points; q++) {
+            const double s = r[q] - alpha * w[q];
+            x[q] += alpha * p[q];
+            r[q] = s;
+            sum += c[q] * s * s;
+        }
+        return sum;
+    }
     NEK_SIMD(reduction(+ : sum, with_z))
     for (int q = 0; q < points; q++) {
-        double s = r[q] - alpha * w[q], square = c[q] * s * s;
+        const double s = r[q] - alpha * w[q], square = c[q] * s * s;
         x[q] += alpha * p[q];
         r[q] = s;
         sum += square;

@@ -31,9 +31,15 @@ static double total(const nek_view_t *view)
     return rt_sum_pairwise(view->partial, nek_blocks(view->points));
 }
 
+/* Returns the array from point q on; NULL stays NULL. */
+static const double *from(const double *array, int64_t q)
+{
+    return array ? array + q : NULL;
+}
+
 static void update_p(const nek_view_t *view, double beta, const double *r, double *p)
 {
-    EACH_BLOCK(nek_points_p(count, beta, r + q, p + q));
+    EACH_BLOCK(nek_points_p(count, beta, from(view->inverse, q), r + q, p + q));
 }
 
 static double shift(const nek_view_t *view, double lambda, const double *p, double *w)
@@ -42,39 +48,22 @@ static double shift(const nek_view_t *view, double lambda, const double *p, doub
     return total(view);
 }
 
-static double update_xr(const nek_view_t *view, double alpha, const double *p, const double *w,
-                        double *x, double *r)
+static void update_xr(const nek_view_t *view, double alpha, const double *p, const double *w,
+                      double *x, double *r, double sum[2])
 {
-    EACH_BLOCK(view->partial[b] =
-                   nek_points_xr(count, alpha, view->c + q, p + q, w + q, x + q, r + q));
-    return total(view);
+    double *rz = view->partial + nek_blocks(view->points);
+    EACH_BLOCK(view->partial[b] = nek_points_xr(count, alpha, view->c + q, from(view->inverse, q),
+                                                p + q, w + q, x + q, r + q, &rz[b]));
+    sum[0] = total(view);
+    if (view->inverse)
+        sum[1] = rt_sum_pairwise(rz, nek_blocks(view->points));
 }
 
-static double dot(const nek_view_t *view, const double *x, const double *y)
+double nek_dot(const nek_view_t *view, const double *x, const double *y)
 {
     EACH_BLOCK(view->partial[b] = nek_points_dot(count, view->c + q, x + q, y + q));
     return total(view);
 }
 
-static void update_p_z(const nek_view_t *view, double beta, const double *r, double *p)
-{
-    EACH_BLOCK(nek_points_p_z(count, beta, view->inverse + q, r + q, p + q));
-}
-
-static void update_xr_z(const nek_view_t *view, double alpha, const double *p, const double *w,
-                        double *x, double *r, double sum[2])
-{
-    double *rz = view->partial + nek_blocks(view->points);
-    EACH_BLOCK(view->partial[b] = nek_points_xr_z(count, alpha, view->c + q, view->inverse + q,
-                                                  p + q, w + q, x + q, r + q, &rz[b]));
-    sum[0] = total(view);
-    sum[1] = rt_sum_pairwise(rz, nek_blocks(view->points));
-}
-
-const nek_vector_t nek_vector_cpu = {.partial_size = partial_size,
-                                     .update_p = update_p,
-                                     .shift = shift,
-                                     .update_xr = update_xr,
-                                     .dot = dot,
-                                     .update_p_z = update_p_z,
-                                     .update_xr_z = update_xr_z};
+const nek_vector_t nek_vector_cpu = {
+    .partial_size = partial_size, .update_p = update_p, .shift = shift, .update_xr = update_xr};

@@ -1,7 +1,7 @@
 /*
  * vectors.cu - the vector work of CG on the GPU.
  *
- * Idea: one kernel for each line of the iteration. An inner product ends in the same kernel that
+ * Idea: one kernel for each line of the iteration; what it does at a point is cpu/points.h. An inner product ends in the same kernel that
  * makes its terms: each block leaves a partial sum; the block that finishes last adds them in order
  * and writes the result to page-locked host memory. So the same input gives the same bits.
  *
@@ -11,6 +11,7 @@
  */
 #include "config.h"
 #include "nek_cuda.cuh"
+#include "../cpu/points.h"
 
 enum { THREADS = 256, MOST_BLOCKS = 4096 };
 
@@ -66,11 +67,6 @@ static __device__ void finish_sums(const double (&sum)[sums], double *__restrict
     }
 }
 
-static __device__ void finish_sum(double sum, double *__restrict__ partial, double *result)
-{
-    finish_sums<1>({sum}, partial, result);
-}
-
 /* Calls body(q) for all points, spread over the grid. */
 template <class Body> static __device__ __forceinline__ void each_point(int64_t points, Body body)
 {
@@ -81,11 +77,14 @@ template <class Body> static __device__ __forceinline__ void each_point(int64_t 
         body(q);
 }
 
+template <bool jacobi>
 __global__ void __launch_bounds__(THREADS)
     update_p_kernel(int64_t points, double beta, const double *__restrict__ r,
-                    double *__restrict__ p)
+                    double *__restrict__ p, const double *__restrict__ inverse)
 {
-    each_point(points, [=](int64_t q) { p[q] = r[q] + beta * p[q]; });
+    each_point(points, [=](int64_t q) {
+        nek_points_p(1, beta, jacobi ? inverse + q : nullptr, r + q, p + q);
+    });
 }
 
 __global__ void __launch_bounds__(THREADS)
@@ -93,67 +92,32 @@ __global__ void __launch_bounds__(THREADS)
                  const double *__restrict__ p, double *__restrict__ w, double *partial,
                  double *result)
 {
-    double sum = 0;
-    each_point(points, [&](int64_t q) {
-        const double cq = c[q], pq = p[q], wq = w[q]; /* w is loaded before c is known */
-        const double s = cq != 0 ? wq + lambda * pq : 0;
-        w[q] = s;
-        sum += cq * s * pq;
-    });
-    finish_sum(sum, partial, result);
+    double sum[1] = {0};
+    each_point(points,
+               [&](int64_t q) { sum[0] += nek_points_shift(1, lambda, c + q, p + q, w + q); });
+    finish_sums(sum, partial, result);
 }
 
+template <bool jacobi>
 __global__ void __launch_bounds__(THREADS)
     update_xr_kernel(int64_t points, double alpha, const double *__restrict__ c,
                      const double *__restrict__ p, const double *__restrict__ w,
                      double *__restrict__ x, double *__restrict__ r, double *partial,
-                     double *result)
+                     double *result, const double *__restrict__ inverse)
 {
-    double sum = 0;
+    double sum[jacobi ? 2 : 1] = {};
     each_point(points, [&](int64_t q) {
-        const double s = r[q] - alpha * w[q];
-        x[q] += alpha * p[q];
-        r[q] = s;
-        sum += c[q] * s * s;
-    });
-    finish_sum(sum, partial, result);
-}
-
-__global__ void __launch_bounds__(THREADS)
-    dot_kernel(int64_t points, const double *__restrict__ c, const double *x, const double *y,
-               double *partial, double *result)
-{
-    double sum = 0;
-    each_point(points, [&](int64_t q) { sum += c[q] * x[q] * y[q]; });
-    finish_sum(sum, partial, result);
-}
-
-__global__ void __launch_bounds__(THREADS)
-    update_p_z_kernel(int64_t points, double beta, const double *__restrict__ inverse,
-                      const double *__restrict__ r, double *__restrict__ p)
-{
-    each_point(points, [=](int64_t q) { p[q] = inverse[q] * r[q] + beta * p[q]; });
-}
-
-__global__ void __launch_bounds__(THREADS)
-    update_xr_z_kernel(int64_t points, double alpha, const double *__restrict__ c,
-                       const double *__restrict__ inverse, const double *__restrict__ p,
-                       const double *__restrict__ w, double *__restrict__ x, double *__restrict__ r,
-                       double *partial, double *result)
-{
-    double sum[2] = {0, 0};
-    each_point(points, [&](int64_t q) {
-        const double s = r[q] - alpha * w[q], square = c[q] * s * s;
-        x[q] += alpha * p[q];
-        r[q] = s;
-        sum[0] += square;
-        sum[1] += inverse[q] * square;
+        double rz = 0;
+        sum[0] += nek_points_xr(1, alpha, c + q, jacobi ? inverse + q : nullptr, p + q, w + q,
+                                x + q, r + q, &rz);
+        if constexpr (jacobi)
+            sum[1] += rz;
     });
     finish_sums(sum, partial, result);
 }
 
 /* Waits for the last kernel; returns its sum i. */
-static double fetch(const nek_view_t *view, int i = 0)
+static double fetch(const nek_view_t *view, int i)
 {
     RT_CUDA_LAUNCHED();
     RT_CUDA(cudaStreamSynchronize(rt_stream()));
@@ -162,8 +126,9 @@ static double fetch(const nek_view_t *view, int i = 0)
 
 static void update_p(const nek_view_t *view, double beta, const double *r, double *p)
 {
-    update_p_kernel<<<blocks_for(view->points), THREADS, 0, rt_stream()>>>(view->points, beta, r,
-                                                                           p);
+    auto *kernel = view->inverse ? update_p_kernel<true> : update_p_kernel<false>;
+    kernel<<<blocks_for(view->points), THREADS, 0, rt_stream()>>>(view->points, beta, r, p,
+                                                                  view->inverse);
     RT_CUDA_LAUNCHED();
 }
 
@@ -171,38 +136,18 @@ static double shift(const nek_view_t *view, double lambda, const double *p, doub
 {
     shift_kernel<<<blocks_for(view->points), THREADS, 0, rt_stream()>>>(
         view->points, lambda, view->c, p, w, view->partial, view->result);
-    return fetch(view);
+    return fetch(view, 0);
 }
 
-static double update_xr(const nek_view_t *view, double alpha, const double *p, const double *w,
-                        double *x, double *r)
+static void update_xr(const nek_view_t *view, double alpha, const double *p, const double *w,
+                      double *x, double *r, double sum[2])
 {
-    update_xr_kernel<<<blocks_for(view->points), THREADS, 0, rt_stream()>>>(
-        view->points, alpha, view->c, p, w, x, r, view->partial, view->result);
-    return fetch(view);
-}
-
-static double dot(const nek_view_t *view, const double *x, const double *y)
-{
-    dot_kernel<<<blocks_for(view->points), THREADS, 0, rt_stream()>>>(view->points, view->c, x, y,
-                                                                      view->partial, view->result);
-    return fetch(view);
-}
-
-static void update_p_z(const nek_view_t *view, double beta, const double *r, double *p)
-{
-    update_p_z_kernel<<<blocks_for(view->points), THREADS, 0, rt_stream()>>>(view->points, beta,
-                                                                             view->inverse, r, p);
-    RT_CUDA_LAUNCHED();
-}
-
-static void update_xr_z(const nek_view_t *view, double alpha, const double *p, const double *w,
-                        double *x, double *r, double sum[2])
-{
-    update_xr_z_kernel<<<blocks_for(view->points), THREADS, 0, rt_stream()>>>(
-        view->points, alpha, view->c, view->inverse, p, w, x, r, view->partial, view->result);
+    auto *kernel = view->inverse ? update_xr_kernel<true> : update_xr_kernel<false>;
+    kernel<<<blocks_for(view->points), THREADS, 0, rt_stream()>>>(
+        view->points, alpha, view->c, p, w, x, r, view->partial, view->result, view->inverse);
     sum[0] = fetch(view, 0);
-    sum[1] = fetch(view, 1);
+    if (view->inverse)
+        sum[1] = fetch(view, 1);
 }
 
 extern "C" const nek_vector_t nek_vector_cuda = {
@@ -210,7 +155,4 @@ extern "C" const nek_vector_t nek_vector_cuda = {
     .update_p = update_p,
     .shift = shift,
     .update_xr = update_xr,
-    .dot = dot,
-    .update_p_z = update_p_z,
-    .update_xr_z = update_xr_z,
 };

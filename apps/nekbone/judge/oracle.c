@@ -29,7 +29,7 @@ double nek_oracle_dot(const nek_problem_t *p, const double *u, const double *v)
 {
     nek_view_t view = p->view;
     view.partial = RT_NEW(double, (size_t)nek_vector_cpu.partial_size(view.points), RT_HOST);
-    double sum = nek_vector_cpu.dot(&view, u, v);
+    double sum = nek_dot(&view, u, v);
     rt_comm_sum(&sum, 1);
     RT_FREE(view.partial, RT_HOST);
     return sum;
@@ -169,18 +169,13 @@ static double nudged_shift(const nek_view_t *view, double lambda, const double *
     return nudged(nek_vector_cpu.shift(view, lambda, p, w));
 }
 
-static double nudged_update_xr(const nek_view_t *view, double alpha, const double *p,
-                               const double *w, double *x, double *r)
+static void nudged_update_xr(const nek_view_t *view, double alpha, const double *p, const double *w,
+                             double *x, double *r, double sum[2])
 {
-    return nudged(nek_vector_cpu.update_xr(view, alpha, p, w, x, r));
-}
-
-static void nudged_update_xr_z(const nek_view_t *view, double alpha, const double *p,
-                               const double *w, double *x, double *r, double sum[2])
-{
-    nek_vector_cpu.update_xr_z(view, alpha, p, w, x, r, sum);
+    nek_vector_cpu.update_xr(view, alpha, p, w, x, r, sum);
     sum[0] = nudged(sum[0]);
-    sum[1] = nudged(sum[1]);
+    if (view->inverse)
+        sum[1] = nudged(sum[1]);
 }
 
 double nek_relative_difference(const nek_problem_t *p, double *x, const double *want)
@@ -195,7 +190,6 @@ void nek_nudged_solve(nek_solver_t *s)
     nek_vector_t vector = nek_vector_cpu;
     vector.shift = nudged_shift;
     vector.update_xr = nudged_update_xr;
-    vector.update_xr_z = nudged_update_xr_z;
     const nek_kernels_t kernels = {.ax = nek_reference.ax, .vector = &vector}, *own = s->kernels;
     nudge.size = nek_sum_steps(s->problem->config) * RT_EPS;
     nudge.calls = (uint64_t)rt_comm_rank() << 32;
