@@ -7,11 +7,8 @@
 #include <stddef.h>
 #include <string.h>
 
-const char *const nek_precond_names[] = {[NEK_NONE] = "none",
-                                         [NEK_JACOBI] = "jacobi",
-                                         [NEK_SCHWARZ] = "schwarz",
-                                         [NEK_AUTO] = "auto",
-                                         NULL};
+const char *const nek_precond_names[] = {
+    [NEK_NONE] = "none", [NEK_SCHWARZ] = "schwarz", [NEK_AUTO] = "auto", NULL};
 #define CONFIG nek_config_t
 static const rt_opt_t options[] = {
     RT_EXTENTS(CONFIG, elements, "elements", "EXxEYxEZ", "8x8x8", 1, 1e9,
@@ -29,11 +26,11 @@ static const rt_opt_t options[] = {
             "bend every element by waves of this amplitude (in its edges) and four edges' length"),
     RT_REAL(CONFIG, stretch, "stretch", "R", "1", 1, 1000,
             "grade the layers in z: the first is R times thinner than their mean"),
-    RT_CHOICE(CONFIG, precond, "precond", "NAME", "auto", nek_precond_names,
-              "preconditioner of CG; jacobi: the diagonal of the assembled operator; schwarz: "
-              "overlapping elements, solved by fast diagonalisation, on all levels at once; auto: "
-              "none on the ladder iteration, schwarz on the ladder solve, the only one that has "
-              "it"),
+    RT_CHOICE(
+        CONFIG, precond, "precond", "NAME", "auto", nek_precond_names,
+        "preconditioner of CG; schwarz: overlapping elements, solved by fast diagonalisation, on all levels at once; auto: "
+        "none on the ladder iteration, schwarz on the ladder solve, the only one that has "
+        "it"),
     RT_REAL(CONFIG, tolerance, "tolerance", "X", "1e-8", 1e-300, 1,
             "on the ladder solve: end when |r| is at most X |b|; on the ladder iteration: report "
             "the iteration at which it was"),
@@ -228,13 +225,6 @@ static void describe(const rt_run_t *run, FILE *out)
     fprintf(out, "              ranks %lldx%lldx%lld, gather-scatter %s\n",
             (long long)config->ranks[0], (long long)config->ranks[1], (long long)config->ranks[2],
             config->communication ? "on" : "OFF");
-    if (config->precond == NEK_JACOBI &&
-        !config->solves) /* not comparable with figures of plain CG */
-        fprintf(
-            out,
-            "              preconditioner %s: FOM credits 12 n + 35 flops and 248 bytes a point "
-            "(12 n + 34 and\n              240 without): compare with runs of --precond %s only\n",
-            nek_precond_names[config->precond], nek_precond_names[config->precond]);
 }
 
 /* Describes the point that tuning measures: a choice depends on n, and on what fits into the

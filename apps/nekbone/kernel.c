@@ -23,8 +23,5 @@ const char *nek_refuse(const rt_kernels_t *self, const void *options, rt_text_t 
     if (kernels->preconditioner && config->tolerance < NEK_LEAST_TOLERANCE)
         return rt_text(why, "FP64 does not reach --tolerance %g: give at least %g",
                        config->tolerance, NEK_LEAST_TOLERANCE);
-    if (kernels->cg && precond != NEK_NONE && kernels->use_with_precond)
-        return rt_text(why, "it fuses the sums of CG without a preconditioner; use %s",
-                       kernels->use_with_precond);
     return NULL;
 }

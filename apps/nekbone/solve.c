@@ -10,9 +10,7 @@
  *     x += alpha p,  r -= alpha w,  r.r       update_xr    56
  *
  * Nekbone's own list moves 240: it also copies z = r (there is no preconditioner), forms r.r twice,
- * and does the shift, the inner products and the two updates separately. With --precond jacobi z is
- * r times the stored 1 / diag(A). It is formed where it is used and never written, so it costs 8
- * bytes more in update_p and 8 in update_xr, which sums r.z as well as r.r. This file does not know
+ * and does the shift, the inner products and the two updates separately. This file does not know
  * about devices: the function table determines where the arrays are and what works on them.
  */
 #include "config.h"
@@ -32,13 +30,11 @@ static void view_to_space(nek_solver_t *s)
         s->view.D = rt_clone(host->D, n * n, sizeof(double), s->space);
         s->view.G = rt_clone(host->G, 6 * points, sizeof(double), s->space);
         s->view.c = rt_clone(host->c, points, sizeof(double), s->space);
-        if (host->inverse)
-            s->view.inverse = rt_clone(host->inverse, points, sizeof(double), s->space);
     }
     s->view.scratch = RT_NEW(double, scratch, s->space);
     s->view.partial =
         RT_NEW(double, (size_t)s->kernels->vector->partial_size(host->points), s->space);
-    s->view.result = RT_NEW(double, 2, RT_PINNED);
+    s->view.result = RT_NEW(double, 1, RT_PINNED);
 }
 
 /* Makes the five vectors, or takes the lender's. */
@@ -103,7 +99,6 @@ void nek_solver_destroy(void *solver)
         RT_FREE(s->view.D, s->space);
         RT_FREE(s->view.G, s->space);
         RT_FREE(s->view.c, s->space);
-        RT_FREE(s->view.inverse, s->space);
     }
     RT_FREE(s->view.scratch, s->space);
     RT_FREE(s->view.partial, s->space);
@@ -149,15 +144,14 @@ void nek_update_p(nek_solver_t *s, double beta, const double *r, double *p)
     rt_timer_stop("update_p");
 }
 
-void nek_update_xr(nek_solver_t *s, double alpha, const double *p, const double *w, double *x,
-                   double *r, double sum[2])
+double nek_update_xr(nek_solver_t *s, double alpha, const double *p, const double *w, double *x,
+                     double *r)
 {
     rt_timer_start("update_xr", s->rung->kind);
-    s->kernels->vector->update_xr(&s->view, alpha, p, w, x, r, sum);
-    rt_comm_sum(sum, s->view.inverse ? 2 : 1);
-    if (!s->view.inverse)
-        sum[1] = sum[0];
+    double rr = s->kernels->vector->update_xr(&s->view, alpha, p, w, x, r);
+    rt_comm_sum(&rr, 1);
     rt_timer_stop("update_xr");
+    return rr;
 }
 
 struct nek_levels *nek_levels(nek_problem_t *p, const nek_kernels_t *kernels)
@@ -200,28 +194,25 @@ void nek_solve(void *solver)
 void nek_solve_by_lines(nek_solver_t *s)
 {
     size_t bytes = (size_t)s->view.points * sizeof(double);
-    double sum[2], before = INFINITY; /* r.r and r.z */
+    double before = INFINITY; /* r.z of the iteration before */
 
     rt_copy(s->r, s->space, s->b, s->space, bytes);
     rt_fill(s->x, s->space, 0, bytes);
     rt_fill(s->p, s->space, 0, bytes);
-    nek_update_xr(s, 0, s->p, s->p, s->x, s->r, sum); /* of the first r: a step of length 0 */
-    s->history[0] = sqrt(sum[0]);
+    double rr = nek_update_xr(s, 0, s->p, s->p, s->x, s->r); /* a step of length 0 */
+    s->history[0] = sqrt(rr);
 
     for (int k = 0; k < s->iterations; k++) {
-        if (s->precond)
-            sum[1] = precondition(s, s->history[k]);
-        double beta = sum[1] / before; /* 0 in the first iteration */
+        const double rz = s->precond ? precondition(s, s->history[k]) : rr;
+        double beta = rz / before; /* 0 in the first iteration */
         turn(s, beta);
         double pw = nek_apply(s, s->p, s->w);
         /* After convergence to the last bit p may vanish; a step of zero keeps x. */
-        double alpha = pw > 0 ? sum[1] / pw : 0;
+        double alpha = pw > 0 ? rz / pw : 0;
 
-        before = sum[1];
-        nek_update_xr(s, alpha, s->p, s->w, s->x, s->r, sum);
-        if (sum[1] == 0)
-            before = INFINITY;
-        s->history[k + 1] = sqrt(sum[0]);
+        rr = nek_update_xr(s, alpha, s->p, s->w, s->x, s->r);
+        before = rr == 0 ? INFINITY : rz;
+        s->history[k + 1] = sqrt(rr);
         s->alpha[k] = alpha;
         s->beta[k] = beta;
         const bool reached = s->history[k + 1] <= s->tolerance * s->history[0];

@@ -97,17 +97,6 @@ static void check_by_hand(void)
     CHECK(work.n == 4 && line(&work, "gather-scatter") == NULL);
     CHECK(rt_work_flops(&work) == 3510);
 
-    /* Jacobi: update_p reads 1 / diagonal (one more product), and so does update_xr (one more
-     * product and one more sum). z = r / diagonal is credited in addition, and the unit has its own
-     * name. */
-    work = work_of("elements=2x1x1 degree=2 precond=jacobi", "jammed");
-    CHECK_TEXT(work.unit, "Jacobi-preconditioned iteration");
-    CHECK(work.flops == 54 * 71.0 && work.bytes == 54 * 248);
-    CHECK(work.loads_and_stores == 31 && work.distinct_arrays == 13);
-    check_line(&work, "update_p", 3 * 54, 3 * 432, 432);
-    check_line(&work, "ax", 2754, 3024, 432);
-    check_line(&work, "update_xr", 9 * 54, 6 * 432, 864);
-
     /* seven sweeps of `vector` and `batched`: 17 arrays read, 9 written */
     for (int i = 0; i < 2; i++) {
         work = work_of("elements=2x1x1 degree=2", i ? "batched" : "vector");
@@ -137,8 +126,7 @@ static void check_by_hand(void)
 }
 
 /* Checks which rung runs by default. On a GPU it depends on the points per rank, and is never one
- * that solves another class of problems; with a preconditioner it is one that supports it. Catches
- * a size on the wrong side of the limit, a name that is not on the ladder, and a driver that does
+ * that solves another class of problems. Catches a size on the wrong side of the limit, a name that is not on the ladder, and a driver that does
  * not ask. */
 static void check_defaults(void)
 {
@@ -148,8 +136,7 @@ static void check_defaults(void)
     } want[] = {{"elements=4x4x4 degree=9", "resident", "cpu-fused"},
                 {"elements=8x8x8 degree=9", "resident", "cpu-fused"},
                 {"elements=16x8x8 degree=9", "onepass", "cpu-fused"},
-                {"elements=16x16x16 degree=3", "resident", "cpu-fused"},
-                {"elements=4x4x4 degree=9 precond=jacobi", "resident", "cpu-fused"}};
+                {"elements=16x16x16 degree=3", "resident", "cpu-fused"}};
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
         rt_run_t run;
         rt_text_t why;

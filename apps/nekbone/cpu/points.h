@@ -28,16 +28,10 @@ static inline int64_t nek_blocks(int64_t points)
     return (points + NEK_BLOCK - 1) / NEK_BLOCK;
 }
 
-/* p = z + beta p; z is r, or r inverse if there is an inverse. */
-NEK_POINTS void nek_points_p(int points, double beta, const double *__restrict__ inverse,
-                             const double *__restrict__ r, double *__restrict__ p)
+/* p = r + beta p */
+NEK_POINTS void nek_points_p(int points, double beta, const double *__restrict__ r,
+                             double *__restrict__ p)
 {
-    if (inverse) {
-        NEK_SIMD()
-        for (int q = 0; q < points; q++)
-            p[q] = inverse[q] * r[q] + beta * p[q];
-        return;
-    }
     NEK_SIMD()
     for (int q = 0; q < points; q++)
         p[q] = r[q] + beta * p[q];
@@ -58,32 +52,19 @@ NEK_POINTS double nek_points_shift(int points, double lambda, const double *__re
     return sum;
 }
 
-/* x += alpha p, r -= alpha w; sum c r r, and if there is an inverse *rz: the sum c r r inverse. */
+/* x += alpha p, r -= alpha w; sum c r r */
 NEK_POINTS double nek_points_xr(int points, double alpha, const double *__restrict__ c,
-                                const double *__restrict__ inverse, const double *__restrict__ p,
-                                const double *__restrict__ w, double *__restrict__ x,
-                                double *__restrict__ r, double *rz)
+                                const double *__restrict__ p, const double *__restrict__ w,
+                                double *__restrict__ x, double *__restrict__ r)
 {
-    double sum = 0, with_z = 0;
-    if (!inverse) {
-        NEK_SIMD(reduction(+ : sum))
-        for (int q = 0; q < points; q++) {
-            const double s = r[q] - alpha * w[q];
-            x[q] += alpha * p[q];
-            r[q] = s;
-            sum += c[q] * s * s;
-        }
-        return sum;
-    }
-    NEK_SIMD(reduction(+ : sum, with_z))
+    double sum = 0;
+    NEK_SIMD(reduction(+ : sum))
     for (int q = 0; q < points; q++) {
-        const double s = r[q] - alpha * w[q], square = c[q] * s * s;
+        const double s = r[q] - alpha * w[q];
         x[q] += alpha * p[q];
         r[q] = s;
-        sum += square;
-        with_z += inverse[q] * square;
+        sum += c[q] * s * s;
     }
-    *rz = with_z;
     return sum;
 }
 

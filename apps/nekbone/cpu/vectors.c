@@ -3,15 +3,14 @@
  *
  * Sums run over blocks of a fixed length, with one partial sum per block, and the partial sums are
  * added pairwise. So the result has the same bits for any number of threads, and its rounding error
- * grows with the logarithm of the length, not with the length. Where two sums are computed at once,
- * the partial sums of the second follow those of the first.
+ * grows with the logarithm of the length, not with the length.
  */
 #include "config.h"
 #include "points.h"
 
 static int64_t partial_size(int64_t points)
 {
-    return 2 * nek_blocks(points);
+    return nek_blocks(points);
 }
 
 /* Runs `body` for each block: the points from q on, as many as `count`. */
@@ -31,15 +30,9 @@ static double total(const nek_view_t *view)
     return rt_sum_pairwise(view->partial, nek_blocks(view->points));
 }
 
-/* Returns the array from point q on; NULL stays NULL. */
-static const double *from(const double *array, int64_t q)
-{
-    return array ? array + q : NULL;
-}
-
 static void update_p(const nek_view_t *view, double beta, const double *r, double *p)
 {
-    EACH_BLOCK(nek_points_p(count, beta, from(view->inverse, q), r + q, p + q));
+    EACH_BLOCK(nek_points_p(count, beta, r + q, p + q));
 }
 
 static double shift(const nek_view_t *view, double lambda, const double *p, double *w)
@@ -48,15 +41,12 @@ static double shift(const nek_view_t *view, double lambda, const double *p, doub
     return total(view);
 }
 
-static void update_xr(const nek_view_t *view, double alpha, const double *p, const double *w,
-                      double *x, double *r, double sum[2])
+static double update_xr(const nek_view_t *view, double alpha, const double *p, const double *w,
+                        double *x, double *r)
 {
-    double *rz = view->partial + nek_blocks(view->points);
-    EACH_BLOCK(view->partial[b] = nek_points_xr(count, alpha, view->c + q, from(view->inverse, q),
-                                                p + q, w + q, x + q, r + q, &rz[b]));
-    sum[0] = total(view);
-    if (view->inverse)
-        sum[1] = rt_sum_pairwise(rz, nek_blocks(view->points));
+    EACH_BLOCK(view->partial[b] =
+                   nek_points_xr(count, alpha, view->c + q, p + q, w + q, x + q, r + q));
+    return total(view);
 }
 
 double nek_dot(const nek_view_t *view, const double *x, const double *y)

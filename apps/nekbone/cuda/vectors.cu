@@ -32,22 +32,16 @@ static unsigned blocks_for(int64_t points)
 
 static int64_t partial_size(int64_t)
 {
-    return 2 * MOST_BLOCKS;
+    return MOST_BLOCKS;
 }
 
-/* Adds each sum[] over all threads of the grid; the last block writes the totals to result[]. */
-template <int sums>
-static __device__ void finish_sums(const double (&sum)[sums], double *__restrict__ partial,
-                                   double *result)
+/* Adds the sums of all threads of the grid; the last block writes the total to *result. */
+static __device__ void finish_sum(double sum, double *__restrict__ partial, double *result)
 {
     __shared__ bool last;
-#pragma unroll
-    for (int i = 0; i < sums; i++) {
-        const double of_block = rt_block_sum<THREADS>(sum[i]);
-        if (threadIdx.x == 0)
-            partial[i * gridDim.x + blockIdx.x] = of_block;
-    }
+    const double of_block = rt_block_sum<THREADS>(sum);
     if (threadIdx.x == 0) {
+        partial[blockIdx.x] = of_block;
         __threadfence(); /* the partial sums are visible before the count is */
         last = atomicInc(&blocks_done, gridDim.x - 1) == gridDim.x - 1;
     }
@@ -55,16 +49,12 @@ static __device__ void finish_sums(const double (&sum)[sums], double *__restrict
     if (!last)
         return;
     __threadfence(); /* the partial sums are read after the count */
-#pragma unroll
-    for (int i = 0; i < sums; i++) {
-        double total = 0;
-        for (unsigned b = threadIdx.x; b < gridDim.x; b += THREADS)
-            total += __ldcg(partial + i * gridDim.x + b); /* from L2, because other blocks wrote
-                                                           * it */
-        total = rt_block_sum<THREADS>(total);
-        if (threadIdx.x == 0)
-            result[i] = total;
-    }
+    double total = 0;
+    for (unsigned b = threadIdx.x; b < gridDim.x; b += THREADS)
+        total += __ldcg(partial + b); /* from L2, because other blocks wrote it */
+    total = rt_block_sum<THREADS>(total);
+    if (threadIdx.x == 0)
+        *result = total;
 }
 
 /* Calls body(q) for all points, spread over the grid. */
@@ -77,14 +67,11 @@ template <class Body> static __device__ __forceinline__ void each_point(int64_t 
         body(q);
 }
 
-template <bool jacobi>
 __global__ void __launch_bounds__(THREADS)
     update_p_kernel(int64_t points, double beta, const double *__restrict__ r,
-                    double *__restrict__ p, const double *__restrict__ inverse)
+                    double *__restrict__ p)
 {
-    each_point(points, [=](int64_t q) {
-        nek_points_p(1, beta, jacobi ? inverse + q : nullptr, r + q, p + q);
-    });
+    each_point(points, [=](int64_t q) { nek_points_p(1, beta, r + q, p + q); });
 }
 
 __global__ void __launch_bounds__(THREADS)
@@ -92,43 +79,36 @@ __global__ void __launch_bounds__(THREADS)
                  const double *__restrict__ p, double *__restrict__ w, double *partial,
                  double *result)
 {
-    double sum[1] = {0};
-    each_point(points,
-               [&](int64_t q) { sum[0] += nek_points_shift(1, lambda, c + q, p + q, w + q); });
-    finish_sums(sum, partial, result);
+    double sum = 0;
+    each_point(points, [&](int64_t q) { sum += nek_points_shift(1, lambda, c + q, p + q, w + q); });
+    finish_sum(sum, partial, result);
 }
 
-template <bool jacobi>
 __global__ void __launch_bounds__(THREADS)
     update_xr_kernel(int64_t points, double alpha, const double *__restrict__ c,
                      const double *__restrict__ p, const double *__restrict__ w,
                      double *__restrict__ x, double *__restrict__ r, double *partial,
-                     double *result, const double *__restrict__ inverse)
+                     double *result)
 {
-    double sum[jacobi ? 2 : 1] = {};
+    double sum = 0;
     each_point(points, [&](int64_t q) {
-        double rz = 0;
-        sum[0] += nek_points_xr(1, alpha, c + q, jacobi ? inverse + q : nullptr, p + q, w + q,
-                                x + q, r + q, &rz);
-        if constexpr (jacobi)
-            sum[1] += rz;
+        sum += nek_points_xr(1, alpha, c + q, p + q, w + q, x + q, r + q);
     });
-    finish_sums(sum, partial, result);
+    finish_sum(sum, partial, result);
 }
 
-/* Waits for the last kernel; returns its sum i. */
-static double fetch(const nek_view_t *view, int i)
+/* Waits for the last kernel; returns its sum. */
+static double fetch(const nek_view_t *view)
 {
     RT_CUDA_LAUNCHED();
     RT_CUDA(cudaStreamSynchronize(rt_stream()));
-    return static_cast<volatile double *>(view->result)[i];
+    return *static_cast<volatile double *>(view->result);
 }
 
 static void update_p(const nek_view_t *view, double beta, const double *r, double *p)
 {
-    auto *kernel = view->inverse ? update_p_kernel<true> : update_p_kernel<false>;
-    kernel<<<blocks_for(view->points), THREADS, 0, rt_stream()>>>(view->points, beta, r, p,
-                                                                  view->inverse);
+    update_p_kernel<<<blocks_for(view->points), THREADS, 0, rt_stream()>>>(view->points, beta, r,
+                                                                           p);
     RT_CUDA_LAUNCHED();
 }
 
@@ -136,18 +116,15 @@ static double shift(const nek_view_t *view, double lambda, const double *p, doub
 {
     shift_kernel<<<blocks_for(view->points), THREADS, 0, rt_stream()>>>(
         view->points, lambda, view->c, p, w, view->partial, view->result);
-    return fetch(view, 0);
+    return fetch(view);
 }
 
-static void update_xr(const nek_view_t *view, double alpha, const double *p, const double *w,
-                      double *x, double *r, double sum[2])
+static double update_xr(const nek_view_t *view, double alpha, const double *p, const double *w,
+                        double *x, double *r)
 {
-    auto *kernel = view->inverse ? update_xr_kernel<true> : update_xr_kernel<false>;
-    kernel<<<blocks_for(view->points), THREADS, 0, rt_stream()>>>(
-        view->points, alpha, view->c, p, w, x, r, view->partial, view->result, view->inverse);
-    sum[0] = fetch(view, 0);
-    if (view->inverse)
-        sum[1] = fetch(view, 1);
+    update_xr_kernel<<<blocks_for(view->points), THREADS, 0, rt_stream()>>>(
+        view->points, alpha, view->c, p, w, x, r, view->partial, view->result);
+    return fetch(view);
 }
 
 extern "C" const nek_vector_t nek_vector_cuda = {

@@ -63,16 +63,7 @@ typedef struct {
 void nek_bench_put(const nek_bench_t *t, const double *host, double *array);
 void nek_bench_get(const nek_bench_t *t, const double *array, double *host);
 /* Added to the bench's seed, one for each random field. */
-enum {
-    NEK_SEED_X = 1,
-    NEK_SEED_Y,
-    NEK_SEED_P,
-    NEK_SEED_R,
-    NEK_SEED_X0,
-    NEK_SEED_W,
-    NEK_SEED_B,
-    NEK_SEED_POINT
-};
+enum { NEK_SEED_X = 1, NEK_SEED_Y, NEK_SEED_P, NEK_SEED_R, NEK_SEED_X0, NEK_SEED_W, NEK_SEED_B };
 /* Compares every kernel of the rung with the reference. */
 void nek_check_kernels(nek_bench_t *t);
 

@@ -151,7 +151,7 @@ double nek_step_bound(const nek_problem_t *p, int k)
 {
     double kappa = fmax(p->eigen_max / p->eigen_min, 1e3);
     double step = nek_rounding_steps(p->view.n) * sqrt(kappa) + 2 * nek_sum_steps(p->config);
-    return (k + 1) * step * RT_EPS * sqrt(p->diag_max / p->diag_min);
+    return (k + 1) * step * RT_EPS;
 }
 
 static struct {
@@ -169,13 +169,10 @@ static double nudged_shift(const nek_view_t *view, double lambda, const double *
     return nudged(nek_vector_cpu.shift(view, lambda, p, w));
 }
 
-static void nudged_update_xr(const nek_view_t *view, double alpha, const double *p, const double *w,
-                             double *x, double *r, double sum[2])
+static double nudged_update_xr(const nek_view_t *view, double alpha, const double *p,
+                               const double *w, double *x, double *r)
 {
-    nek_vector_cpu.update_xr(view, alpha, p, w, x, r, sum);
-    sum[0] = nudged(sum[0]);
-    if (view->inverse)
-        sum[1] = nudged(sum[1]);
+    return nudged(nek_vector_cpu.update_xr(view, alpha, p, w, x, r));
 }
 
 double nek_relative_difference(const nek_problem_t *p, double *x, const double *want)

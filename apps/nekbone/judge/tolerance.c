@@ -41,12 +41,9 @@ static const rt_rung_t oracle_rung = {.name = "solve-reference",
 static void solve_plainly(nek_solver_t *s, nek_target_t *target)
 {
     void *precond = s->precond;
-    const double *inverse = s->view.inverse;
     s->precond = NULL;
-    s->view.inverse = NULL;
     nek_solve(s);
     s->precond = precond;
-    s->view.inverse = inverse;
     target->plain_iterations = s->done;
     nek_ritz_values(s, &target->eigen_min, &target->eigen_max);
 }
@@ -60,7 +57,7 @@ const nek_target_t *nek_target(nek_problem_t *p)
     nek_solver_t *s = nek_solver_new(p, &oracle_rung);
     memset(target, 0, sizeof *target);
     solve_plainly(s, target);
-    if (s->precond || s->view.inverse)
+    if (s->precond)
         nek_solve(s);
     target->iterations = s->done;
     target->x = rt_clone(s->x, points, sizeof(double), RT_HOST);

@@ -4,8 +4,7 @@
  * Before timing, on data drawn from a seed that no rung can know:
  *   each kernel against the reference, point by point, in units of the rounding error that the
  *   kernel's own sums allow; symmetry and positivity of the assembled operator; constants in the
- *   null space of the element operator; the diagonal that preconditions, against e.Ae of points e;
- *   a short solve with another right-hand side and number of iterations, and the same again with
+ *   null space of the element operator; a short solve with another right-hand side and number of iterations, and the same again with
  *   another number of threads.
  * After timing, on what three solves left behind, each with a right-hand side of its own: one drawn
  * among the timed ones, the last of them, and one more of the problem itself:
@@ -20,13 +19,6 @@
  * sqrt(kappa) along the recurrence, and the errors of two inner products; kappa = eigen_max /
  * eigen_min comes from the reference's own Lanczos coefficients. This folder is compiled with
  * -fno-fast-math.
- *
- * With --precond jacobi, d = diag(A), CG is plain CG with d^-1/2 A d^-1/2 on d^-1/2 r. The Lanczos
- * coefficients are those of this matrix, and the recurrence amplifies errors by the root of its
- * kappa. Converting to norms of r itself and back costs at most (d_max / d_min)^1/2. |A| is at most
- * d_max times the norm of this matrix, and |A^-1| at most 1 / d_min times that of its inverse.
- * Without a preconditioner d is 1. z = r / d adds one rounding per value to the dozens of an
- * operator application.
  *
  * A rung of the ladder `solve` is judged in tolerance.c.
  */
@@ -218,13 +210,13 @@ static double check_iterations(const after_t *a)
     double *x = a->left->x, *w = a->oracle->w, moved[2] = {0, 0};
     const double residual = nek_true_residual(p, a->oracle->b, x, w);
     const double ref_size = sqrt(nek_oracle_dot(p, ref->x, ref->x));
-    const double size = p->eigen_max * p->diag_max * ref_size;
+    const double size = p->eigen_max * ref_size;
     const double rounding = nek_rounding_steps(p->view.n) * steps * RT_EPS;
     check_gap(a, w, rounding, size);
 
     /* The errors of the operator reach x through A^-1, those of the inner products directly. */
-    const double bound = rounding * p->eigen_max / p->eigen_min * p->diag_max / p->diag_min +
-                         2 * nek_sum_steps(p->config) * steps * RT_EPS;
+    const double bound =
+        rounding * p->eigen_max / p->eigen_min + 2 * nek_sum_steps(p->config) * steps * RT_EPS;
     const double x_error = nek_relative_difference(p, x, ref->x);
     double error = history_error(p, iterations, history, ref->history, NULL);
     const bool chaotic = error > 0.1, far = x_error > 0.1 * bound;

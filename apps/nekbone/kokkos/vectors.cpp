@@ -21,7 +21,7 @@ Range all(const nek_view_t *view)
 
 int64_t partial_size(int64_t points)
 {
-    return rt_kokkos::on_host ? 2 * nek_blocks(points) : 0; /* else Kokkos has its own */
+    return rt_kokkos::on_host ? nek_blocks(points) : 0; /* else Kokkos has its own */
 }
 
 /* Calls body(b, q, count) for each block on the CPU: the points from q on. */
@@ -50,16 +50,13 @@ template <class Sum> double add_up(const char *name, const nek_view_t *view, con
 
 void update_p(const nek_view_t *view, double beta, const double *r, double *p)
 {
-    const double *inverse = view->inverse;
-    const auto body = KOKKOS_LAMBDA(int64_t q, int count)
-    {
-        nek_points_p(count, beta, inverse ? inverse + q : nullptr, r + q, p + q);
-    };
     if (rt_kokkos::on_host)
-        each_block("update_p", view, [=](int64_t, int64_t q, int count) { body(q, count); });
+        each_block("update_p", view,
+                   [=](int64_t, int64_t q, int count) { nek_points_p(count, beta, r + q, p + q); });
     else
         Kokkos::parallel_for(
-            "update_p", all(view), KOKKOS_LAMBDA(int64_t q) { body(q, 1); });
+            "update_p", all(view),
+            KOKKOS_LAMBDA(int64_t q) { nek_points_p(1, beta, r + q, p + q); });
 }
 
 double shift(const nek_view_t *view, double lambda, const double *p, double *w)
@@ -71,36 +68,14 @@ double shift(const nek_view_t *view, double lambda, const double *p, double *w)
         });
 }
 
-void update_xr(const nek_view_t *view, double alpha, const double *p, const double *w, double *x,
-               double *r, double sum[2])
+double update_xr(const nek_view_t *view, double alpha, const double *p, const double *w, double *x,
+                 double *r)
 {
-    const double *c = view->c, *inverse = view->inverse;
-    double *rz_of = view->partial + nek_blocks(view->points);
-    if (!inverse) {
-        sum[0] = add_up(
-            "update_xr", view, KOKKOS_LAMBDA(int64_t q, int count) {
-                return nek_points_xr(count, alpha, c + q, nullptr, p + q, w + q, x + q, r + q,
-                                     nullptr);
-            });
-        return;
-    }
-    if (rt_kokkos::on_host) {
-        sum[0] = add_up(
-            "update_xr", view, KOKKOS_LAMBDA(int64_t q, int count) {
-                return nek_points_xr(count, alpha, c + q, inverse + q, p + q, w + q, x + q, r + q,
-                                     &rz_of[q / NEK_BLOCK]);
-            });
-        sum[1] = rt_sum_pairwise(rz_of, nek_blocks(view->points));
-        return;
-    }
-    Kokkos::parallel_reduce(
-        "update_xr", all(view),
-        KOKKOS_LAMBDA(int64_t q, double &rr, double &rz) {
-            double with_z;
-            rr += nek_points_xr(1, alpha, c + q, inverse + q, p + q, w + q, x + q, r + q, &with_z);
-            rz += with_z;
-        },
-        sum[0], sum[1]);
+    const double *c = view->c;
+    return add_up(
+        "update_xr", view, KOKKOS_LAMBDA(int64_t q, int count) {
+            return nek_points_xr(count, alpha, c + q, p + q, w + q, x + q, r + q);
+        });
 }
 
 constexpr nek_vector_t table()

@@ -15,14 +15,7 @@ static int64_t partial_size(int64_t points)
 static void update_p(const nek_view_t *view, double beta, const double *r, double *p)
 {
     const int64_t points = view->points;
-    const double *inverse = view->inverse;
     rt_openacc_begin();
-    if (inverse) {
-#pragma acc parallel loop gang vector deviceptr(inverse, r, p)
-        for (int64_t q = 0; q < points; q++)
-            p[q] = inverse[q] * r[q] + beta * p[q];
-        return;
-    }
 #pragma acc parallel loop gang vector deviceptr(r, p)
     for (int64_t q = 0; q < points; q++)
         p[q] = r[q] + beta * p[q];
@@ -43,33 +36,21 @@ static double shift(const nek_view_t *view, double lambda, const double *p, doub
     return total;
 }
 
-static void update_xr(const nek_view_t *view, double alpha, const double *p, const double *w,
-                      double *x, double *r, double sum[2])
+static double update_xr(const nek_view_t *view, double alpha, const double *p, const double *w,
+                        double *x, double *r)
 {
     const int64_t points = view->points;
     rt_openacc_begin();
-    const double *c = view->c, *inverse = view->inverse;
-    double rr = 0, rz = 0;
-    if (inverse) {
-#pragma acc parallel loop gang vector deviceptr(c, inverse, p, w, x, r) reduction(+ : rr, rz)
-        for (int64_t q = 0; q < points; q++) {
-            const double s = r[q] - alpha * w[q], square = c[q] * s * s;
-            x[q] += alpha * p[q];
-            r[q] = s;
-            rr += square;
-            rz += inverse[q] * square;
-        }
-    } else {
-#pragma acc parallel loop gang vector deviceptr(c, p, w, x, r) reduction(+ : rr)
-        for (int64_t q = 0; q < points; q++) {
-            const double s = r[q] - alpha * w[q];
-            x[q] += alpha * p[q];
-            r[q] = s;
-            rr += c[q] * s * s;
-        }
+    const double *c = view->c;
+    double total = 0;
+#pragma acc parallel loop gang vector deviceptr(c, p, w, x, r) reduction(+ : total)
+    for (int64_t q = 0; q < points; q++) {
+        const double s = r[q] - alpha * w[q];
+        x[q] += alpha * p[q];
+        r[q] = s;
+        total += c[q] * s * s;
     }
-    sum[0] = rr;
-    sum[1] = rz;
+    return total;
 }
 
 const nek_vector_t nek_vector_openacc = {
