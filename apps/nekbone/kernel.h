@@ -18,7 +18,7 @@ enum { NEK_MIN_N = 2, NEK_MAX_N = 24, NEK_MAX_N3 = 24 * 24 * 24 };
  * run time. */
 enum { NEK_FIXED_N = 16 };
 
-/* --precond; nek_precond (precond.h) says what auto is for a rung. */
+/* --precond; nek_precond (precond/precond.h) says what auto is for a rung. */
 typedef enum { NEK_NONE, NEK_SCHWARZ, NEK_AUTO } nek_precond_t;
 /* The options (see --help), and what configure or extents derive from them. */
 typedef struct {
@@ -78,7 +78,7 @@ typedef struct {
 double nek_dot(const nek_view_t *view, const double *x, const double *y);
 
 typedef struct nek_solver nek_solver_t;
-typedef struct nek_preconditioner nek_preconditioner_t; /* precond.h */
+typedef struct nek_preconditioner nek_preconditioner_t; /* precond/precond.h */
 
 /* The function table of a rung. Where a member may be NULL, its comment says what happens then. */
 typedef struct {

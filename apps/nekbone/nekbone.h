@@ -56,7 +56,7 @@ typedef struct {
     double *D, *G, *c; /* what view points to */
     double *b;         /* [points] right-hand side, the same at every copy, 0 on the boundary */
     rt_halo_t *halo;   /* Q Q^T on host arrays; NULL with communication off */
-    struct nek_levels *levels;   /* of schwarz (precond.h); NULL until it is needed */
+    struct nek_levels *levels;   /* of schwarz (precond/precond.h); NULL until it is needed */
     nek_reference_t reference;   /* of b, made once by nek_reference_solve; x NULL: not yet */
     double eigen_min, eigen_max; /* extreme Ritz values of A */
     nek_target_t *target;        /* of the ladder solve; NULL until it is needed */
@@ -166,10 +166,8 @@ void nek_reference_destroy(nek_reference_t *reference);
 /* Returns the solution for the ladder solve, which the first call makes. Collective. */
 const nek_target_t *nek_target(nek_problem_t *p);
 
-/* --- result.c --- */
 extern const char *const nek_precond_names[]; /* by nek_precond_t; app.c */
 void nek_result(const void *solver, rt_result_t *out);
-const char *nek_paper(const rt_run_t *run, const rt_rung_t *rung);
 
 /* --- peers/hypre.c --- */
 #if RT_HAVE_HYPRE

@@ -5,7 +5,7 @@
  * is a function of that index.
  */
 #include "config.h"
-#include "precond.h"
+#include "precond/precond.h"
 #include <math.h>
 #include <string.h>
 

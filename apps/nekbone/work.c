@@ -37,7 +37,7 @@
  * counts.
  */
 #include "config.h"
-#include "precond.h"
+#include "precond/precond.h"
 #include <math.h>
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #ifndef NEK_POINTS_H
 #define NEK_POINTS_H
 
-#include "../grid.h"
+#include "../precond/grid.h"
 #include "tiles.h"
 
 #if defined(__CUDACC__) || defined(__HIPCC__)

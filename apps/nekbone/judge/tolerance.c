@@ -19,7 +19,7 @@
  */
 #include "config.h"
 #include "judge.h"
-#include "../precond.h"
+#include "../precond/precond.h"
 #include "../cpu/tiles.h"
 #include "base/threads.h"
 #include <math.h>

@@ -13,7 +13,7 @@
 #include <math.h>
 #include "base/threads.h"
 #include "../judge/judge.h"
-#include "../precond.h"
+#include "../precond/precond.h"
 
 #define HYPRE(call) RT_EXPECT((call) == 0, RT_ENVIRONMENT, "hypre failed: " #call)
 
