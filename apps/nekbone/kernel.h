@@ -18,8 +18,8 @@ enum { NEK_MIN_N = 2, NEK_MAX_N = 24, NEK_MAX_N3 = 24 * 24 * 24 };
  * run time. */
 enum { NEK_FIXED_N = 16 };
 
-/* --precond; nek_precond (precond.h) says what auto is for a rung. */
-typedef enum { NEK_NONE, NEK_JACOBI, NEK_SCHWARZ, NEK_AUTO } nek_precond_t;
+/* --precond; nek_precond (precond/precond.h) says what auto is for a rung. */
+typedef enum { NEK_NONE, NEK_SCHWARZ, NEK_AUTO } nek_precond_t;
 /* The options (see --help), and what configure or extents derive from them. */
 typedef struct {
     int64_t elements[3]; /* of the whole mesh, x y z */
@@ -53,11 +53,9 @@ typedef struct {
     /* [points]: 1 / (copies of the point), 0 on the Dirichlet boundary: the weight of inner
      * products and the mask M in one array */
     const double *c;
-    /* [points]: 1 / diagonal of A, 0 on the Dirichlet boundary; NULL without a preconditioner */
-    const double *inverse;
     double *scratch; /* [scratch_arrays][points] of the rung's kernels */
     double *partial; /* [partial_size] partial sums of inner products */
-    double *result;  /* [2] pinned: results of inner products */
+    double *result;  /* [1] pinned: the result of an inner product */
     /* [n_parameters] the chosen value of each of the rung's parameters, as an index; NULL: no
      * tuning */
     const int *choice;
@@ -74,18 +72,13 @@ typedef struct {
     /* x += alpha p, r -= alpha w; returns sum c r r */
     double (*update_xr)(const nek_view_t *view, double alpha, const double *p, const double *w,
                         double *x, double *r);
-    /* returns sum c x y */
-    double (*dot)(const nek_view_t *view, const double *x, const double *y);
-    /* With a preconditioner the next two replace update_p and update_xr; z = inverse r is never
-     * stored. p = z + beta p */
-    void (*update_p_z)(const nek_view_t *view, double beta, const double *r, double *p);
-    /* x += alpha p, r -= alpha w; sum[0] = sum c r r, sum[1] = sum c r z */
-    void (*update_xr_z)(const nek_view_t *view, double alpha, const double *p, const double *w,
-                        double *x, double *r, double sum[2]);
 } nek_vector_t;
 
+/* Returns sum c x y over this rank's points, on the host (cpu/vectors.c). */
+double nek_dot(const nek_view_t *view, const double *x, const double *y);
+
 typedef struct nek_solver nek_solver_t;
-typedef struct nek_preconditioner nek_preconditioner_t; /* precond.h */
+typedef struct nek_preconditioner nek_preconditioner_t; /* precond/precond.h */
 
 /* The function table of a rung. Where a member may be NULL, its comment says what happens then. */
 typedef struct {
@@ -104,8 +97,6 @@ typedef struct {
      * nek_solve. Reads s->b; sets x, r, history, alpha and beta, whatever they held before; may use
      * p and w as scratch. NULL: nek_solve's loop over ax and vector. */
     void (*cg)(nek_solver_t *s);
-    /* "packed, or layered": what to use with --precond jacobi, which cg cannot. NULL: it can. */
-    const char *use_with_precond;
     /* Make and free what only this rung needs, in s->data. set_up runs after everything else of the
      * solver is made, tear_down before anything else is freed. memory adds the bytes on one rank.
      * NULL: nothing. */
@@ -128,8 +119,7 @@ void nek_work_add(const nek_config_t *config, double iterations, double P, doubl
                   double ax_written, rt_work_t *work);
 /* The same, where the operator is seven sweeps over the mesh: `vector` and `batched`. */
 void nek_vector_work(const nek_config_t *config, double P, double S, rt_work_t *work);
-/* Refuses too many points per direction, and a preconditioner if cg fuses the lines that it would
- * change. */
+/* Refuses too many points per direction, and what is of the other ladder. */
 const char *nek_refuse(const rt_kernels_t *self, const void *config, rt_text_t *why);
 
 extern const nek_vector_t nek_vector_cpu, nek_vector_cuda, nek_vector_kokkos, nek_vector_openacc;

@@ -10,8 +10,8 @@ apps_nekbone_nekbone_LDADD = $(nekbone_libs)
 noinst_LIBRARIES += apps/nekbone/libnekbone.a
 apps_nekbone_libnekbone_a_SOURCES = \
 	apps/nekbone/kernel.h apps/nekbone/nekbone.h apps/nekbone/ladder.def \
-	apps/nekbone/app.c apps/nekbone/kernel.c apps/nekbone/input/geometry.c apps/nekbone/problem.c apps/nekbone/solve.c \
-	apps/nekbone/precond.h apps/nekbone/grid.h apps/nekbone/boxes.h apps/nekbone/levels.c apps/nekbone/fdm.c apps/nekbone/precond.c apps/nekbone/result.c apps/nekbone/judge/judge.h apps/nekbone/judge/kernels.c \
+	apps/nekbone/app.c apps/nekbone/input/geometry.c apps/nekbone/problem.c apps/nekbone/solve.c \
+	apps/nekbone/precond/precond.h apps/nekbone/precond/grid.h apps/nekbone/precond/boxes.h apps/nekbone/precond/levels.c apps/nekbone/precond/fdm.c apps/nekbone/precond/precond.c apps/nekbone/judge/judge.h apps/nekbone/judge/kernels.c \
 	apps/nekbone/judge/oracle.c apps/nekbone/judge/verify.c apps/nekbone/judge/tolerance.c \
 	apps/nekbone/work.c \
 	apps/nekbone/cpu/reference.c \
@@ -66,7 +66,7 @@ nekbone_kokkos_sources = \
 nekbone_openacc_sources = \
 	apps/nekbone/openacc/openacc.c \
 	apps/nekbone/openacc/vectors.c
-EXTRA_DIST += apps/nekbone/line.hpp apps/nekbone/kokkos/element.hpp $(nekbone_kokkos_sources) $(nekbone_openacc_sources)
+EXTRA_DIST += apps/nekbone/cuda/line.hpp apps/nekbone/kokkos/element.hpp $(nekbone_kokkos_sources) $(nekbone_openacc_sources)
 if HAVE_KOKKOS
 apps_nekbone_libnekbone_a_LIBADD += $(nekbone_kokkos_sources:.cpp=.o)
 endif

@@ -9,8 +9,7 @@
  *                          w = sum_l D(l,i) ur(l,j,k) + D(l,j) us(i,l,k) + D(l,k) ut(i,j,l)
  *
  * and the operator of the mesh is A = M (Q Q^T D^T G D + lambda), Q Q^T the gather-scatter that
- * sums the copies of a shared point, M the Dirichlet mask. Everything is FP64. With --precond
- * jacobi each step is taken along z = r / diag(A) instead of r.
+ * sums the copies of a shared point, M the Dirichlet mask. Everything is FP64.
  *
  * Fields are element-local: u[e][k][j][i], i fastest, n = degree + 1 points per direction; a point
  * that several elements share is stored once in each.
@@ -53,14 +52,13 @@ typedef struct {
 typedef struct {
     const rt_run_t *run;
     const nek_config_t *config;
-    nek_view_t view;             /* of RT_HOST; scratch unused */
-    double *D, *G, *c, *inverse; /* what view points to */
-    double diag_min, diag_max;   /* of A over all points inside; 1 without a preconditioner */
-    double *b;       /* [points] right-hand side, the same at every copy, 0 on the boundary */
-    rt_halo_t *halo; /* Q Q^T on host arrays; NULL with communication off */
-    struct nek_levels *levels;   /* of schwarz (precond.h); NULL until it is needed */
+    nek_view_t view;   /* of RT_HOST; scratch unused */
+    double *D, *G, *c; /* what view points to */
+    double *b;         /* [points] right-hand side, the same at every copy, 0 on the boundary */
+    rt_halo_t *halo;   /* Q Q^T on host arrays; NULL with communication off */
+    struct nek_levels *levels;   /* of schwarz (precond/precond.h); NULL until it is needed */
     nek_reference_t reference;   /* of b, made once by nek_reference_solve; x NULL: not yet */
-    double eigen_min, eigen_max; /* extreme Ritz values of A, or of A / diag(A) */
+    double eigen_min, eigen_max; /* extreme Ritz values of A */
     nek_target_t *target;        /* of the ladder solve; NULL until it is needed */
 } nek_problem_t;
 
@@ -99,8 +97,6 @@ double nek_geometry_at(int n, const double *w, const double *D, const double *xy
 /* Returns the global index of point (i, j, k) of local element e: the same for all copies of a
  * point. */
 int64_t nek_global_index(const nek_config_t *config, int64_t e, int i, int j, int k);
-/* Computes the diagonal of D^T G D of one element: diag[n^3]. */
-void nek_element_diagonal(int n, const double *D, const double *G, double *diag);
 
 /* --- solve.c: the conjugate gradients, over a rung's function table --- */
 struct nek_solver {
@@ -112,7 +108,7 @@ struct nek_solver {
     nek_view_t view; /* arrays in `space` */
     rt_halo_t *halo;
     bool own_halo;
-    void *precond;     /* owned by kernels->preconditioner; NULL: none, or jacobi */
+    void *precond;     /* owned by kernels->preconditioner; NULL: none */
     double *z;         /* what it may keep there */
     bool to_tolerance; /* on the ladder solve */
     const char *sums;  /* how ranks add up the sums of a rung's own cg; NULL: on the host, by MPI */
@@ -121,6 +117,7 @@ struct nek_solver {
     double tolerance, lambda;
     const double *base;        /* [points] the problem's b, in `space` */
     double *b, *x, *r, *p, *w; /* [points], in `space` */
+    bool borrows;              /* the five are another solver's */
     uint64_t draw;             /* which b is in s->b */
     nek_left_t kept[RT_KEEPS]; /* by nek_spoil, for nek_verify_after */
     double *history;           /* [iterations + 1], host: |r_k| = sqrt(sum c r r) */
@@ -129,15 +126,17 @@ struct nek_solver {
 };
 
 void *nek_solver_new(void *problem, const rt_rung_t *rung);
+/* Makes a solver that works in the lender's b, x, r, p and w, in the same space; NULL: in its own. */
+nek_solver_t *nek_solver_borrow(nek_problem_t *p, const rt_rung_t *rung,
+                                const nek_solver_t *lender);
 void nek_solver_destroy(void *solver);
 /* Computes w = A p (kernels, gather-scatter, shift and mask); returns the global inner product p.w.
  */
 double nek_apply(nek_solver_t *s, const double *p, double *w);
-/* Compute p = z + beta p; and x += alpha p, r -= alpha w, with the global r.r and r.z in sum[0] and
- * sum[1]. z is r / diag(A), or r without a preconditioner. */
+/* Compute p = r + beta p; and x += alpha p, r -= alpha w, and return the global r.r. */
 void nek_update_p(nek_solver_t *s, double beta, const double *r, double *p);
-void nek_update_xr(nek_solver_t *s, double alpha, const double *p, const double *w, double *x,
-                   double *r, double sum[2]);
+double nek_update_xr(nek_solver_t *s, double alpha, const double *p, const double *w, double *x,
+                     double *r);
 void nek_solve(void *solver);
 /* The loop of solve.c, for rungs whose own cg is not for every preconditioner. */
 void nek_solve_by_lines(nek_solver_t *s);
@@ -167,10 +166,8 @@ void nek_reference_destroy(nek_reference_t *reference);
 /* Returns the solution for the ladder solve, which the first call makes. Collective. */
 const nek_target_t *nek_target(nek_problem_t *p);
 
-/* --- result.c --- */
 extern const char *const nek_precond_names[]; /* by nek_precond_t; app.c */
 void nek_result(const void *solver, rt_result_t *out);
-const char *nek_paper(const rt_run_t *run, const rt_rung_t *rung);
 
 /* --- peers/hypre.c --- */
 #if RT_HAVE_HYPRE

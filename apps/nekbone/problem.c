@@ -1,12 +1,11 @@
 /*
- * problem.c - the right-hand side, the weights, the gather-scatter, and the diagonal of the
- * operator.
+ * problem.c - the right-hand side, the weights, and the gather-scatter.
  *
  * Nothing here depends on the number of ranks: a point is known by its global index, and its data
  * is a function of that index.
  */
 #include "config.h"
-#include "precond.h"
+#include "precond/precond.h"
 #include <math.h>
 #include <string.h>
 
@@ -170,38 +169,9 @@ static void fill_weights(nek_problem_t *p)
     }
 }
 
-/* Sets inverse to 1 / (Q Q^T diag(D^T G D) + lambda), and to 0 on the boundary. */
-static void fill_inverse(nek_problem_t *p)
-{
-    const nek_config_t *config = p->config;
-    const int64_t n3 = (int64_t)config->n * config->n * config->n;
-    double least = INFINITY, most = 0;
-    p->inverse = RT_NEW(double, (size_t)config->points, RT_HOST);
-#pragma omp parallel for schedule(static)
-    for (int64_t e = 0; e < config->local_elements; e++)
-        nek_element_diagonal(config->n, p->D, p->G + e * 6 * n3, p->inverse + e * n3);
-    if (p->halo) {
-        rt_field_t field = rt_field_f64(p->inverse);
-        rt_halo_do(p->halo, RT_HALO_SUM, &field);
-    }
-    for (int64_t q = 0; q < config->points; q++) {
-        const double diag = p->inverse[q] + config->lambda;
-        p->inverse[q] = p->c[q] != 0 ? 1 / diag : 0;
-        if (p->c[q] != 0) {
-            least = fmin(least, diag);
-            most = fmax(most, diag);
-        }
-    }
-    rt_comm_min(&least, 1);
-    rt_comm_max(&most, 1);
-    p->diag_min = least;
-    p->diag_max = most;
-}
-
 /* Digests the options, the right-hand side and the weights, which show where the boundary is and
- * which points are shared; weights are powers of two, so their bits are the same everywhere. D, G
- * and the diagonal are left out: their last bits differ between machines, and they follow from the
- * options. */
+ * which points are shared; weights are powers of two, so their bits are the same everywhere. D and
+ * G are left out: their last bits differ between machines, and they follow from the options. */
 void nek_digest(const void *problem, rt_digest_t *digest)
 {
     const nek_problem_t *p = problem;
@@ -254,17 +224,13 @@ void *nek_problem_new(const rt_run_t *run, void *input)
     fill_weights(p);
     nek_random_field(config, (uint64_t)run->opt.seed, p->b);
     p->halo = nek_halo_new(config, "staged", RT_CPU, RT_HOST); /* the judge's too */
-    p->diag_min = p->diag_max = 1;
-    if (config->precond == NEK_JACOBI)
-        fill_inverse(p);
     p->view = (nek_view_t){.n = config->n,
                            .elements = config->local_elements,
                            .points = config->points,
                            .D = p->D,
                            .D_host = p->D,
                            .G = p->G,
-                           .c = p->c,
-                           .inverse = p->inverse};
+                           .c = p->c};
     return p;
 }
 
@@ -275,7 +241,6 @@ void nek_problem_destroy(void *problem)
     RT_FREE(p->D, RT_HOST);
     RT_FREE(p->G, RT_HOST);
     RT_FREE(p->c, RT_HOST);
-    RT_FREE(p->inverse, RT_HOST);
     RT_FREE(p->b, RT_HOST);
     nek_reference_destroy(&p->reference);
     nek_levels_destroy(p->levels);

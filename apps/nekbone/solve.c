@@ -10,13 +10,11 @@
  *     x += alpha p,  r -= alpha w,  r.r       update_xr    56
  *
  * Nekbone's own list moves 240: it also copies z = r (there is no preconditioner), forms r.r twice,
- * and does the shift, the inner products and the two updates separately. With --precond jacobi z is
- * r times the stored 1 / diag(A). It is formed where it is used and never written, so it costs 8
- * bytes more in update_p and 8 in update_xr, which sums r.z as well as r.r. This file does not know
+ * and does the shift, the inner products and the two updates separately. This file does not know
  * about devices: the function table determines where the arrays are and what works on them.
  */
 #include "config.h"
-#include "precond.h"
+#include "precond/precond.h"
 #include <math.h>
 #include <string.h>
 #include "base/draw.h"
@@ -32,18 +30,32 @@ static void view_to_space(nek_solver_t *s)
         s->view.D = rt_clone(host->D, n * n, sizeof(double), s->space);
         s->view.G = rt_clone(host->G, 6 * points, sizeof(double), s->space);
         s->view.c = rt_clone(host->c, points, sizeof(double), s->space);
-        if (host->inverse)
-            s->view.inverse = rt_clone(host->inverse, points, sizeof(double), s->space);
     }
     s->view.scratch = RT_NEW(double, scratch, s->space);
     s->view.partial =
         RT_NEW(double, (size_t)s->kernels->vector->partial_size(host->points), s->space);
-    s->view.result = RT_NEW(double, 2, RT_PINNED);
+    s->view.result = RT_NEW(double, 1, RT_PINNED);
+}
+
+/* Makes the five vectors, or takes the lender's. */
+static void make_vectors(nek_solver_t *s, const nek_solver_t *lender)
+{
+    const size_t points = (size_t)s->view.points;
+    s->borrows = lender != NULL;
+    s->b = lender ? lender->b : rt_clone(s->problem->b, points, sizeof(double), s->space);
+    s->x = lender ? lender->x : RT_NEW(double, points, s->space);
+    s->r = lender ? lender->r : RT_NEW(double, points, s->space);
+    s->p = lender ? lender->p : RT_NEW(double, points, s->space);
+    s->w = lender ? lender->w : RT_NEW(double, points, s->space);
 }
 
 void *nek_solver_new(void *problem, const rt_rung_t *rung)
 {
-    nek_problem_t *p = problem;
+    return nek_solver_borrow(problem, rung, NULL);
+}
+
+nek_solver_t *nek_solver_borrow(nek_problem_t *p, const rt_rung_t *rung, const nek_solver_t *lender)
+{
     nek_solver_t *s = RT_NEW(nek_solver_t, 1, RT_HOST);
     const nek_config_t *config = p->config;
     const bool to_tolerance = nek_kernels(rung)->preconditioner != NULL;
@@ -64,11 +76,7 @@ void *nek_solver_new(void *problem, const rt_rung_t *rung)
     s->halo = s->own_halo ? nek_halo_new(p->config, p->run->opt.transport, rung->kind, s->space)
                           : p->halo;
     s->base = s->space == RT_HOST ? p->b : rt_clone(p->b, points, sizeof(double), s->space);
-    s->b = rt_clone(p->b, points, sizeof(double), s->space);
-    s->x = RT_NEW(double, points, s->space);
-    s->r = RT_NEW(double, points, s->space);
-    s->p = RT_NEW(double, points, s->space);
-    s->w = RT_NEW(double, points, s->space);
+    make_vectors(s, lender);
     s->history = RT_NEW(double, iterations + 1, RT_HOST);
     s->alpha = RT_NEW(double, iterations, RT_HOST);
     s->beta = RT_NEW(double, iterations, RT_HOST);
@@ -91,7 +99,6 @@ void nek_solver_destroy(void *solver)
         RT_FREE(s->view.D, s->space);
         RT_FREE(s->view.G, s->space);
         RT_FREE(s->view.c, s->space);
-        RT_FREE(s->view.inverse, s->space);
     }
     RT_FREE(s->view.scratch, s->space);
     RT_FREE(s->view.partial, s->space);
@@ -102,11 +109,9 @@ void nek_solver_destroy(void *solver)
         nek_left_destroy(&s->kept[k]);
     if (s->space != RT_HOST)
         RT_FREE(s->base, s->space);
-    RT_FREE(s->b, s->space);
-    RT_FREE(s->x, s->space);
-    RT_FREE(s->r, s->space);
-    RT_FREE(s->p, s->space);
-    RT_FREE(s->w, s->space);
+    double *vectors[] = {s->b, s->x, s->r, s->p, s->w};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors && !s->borrows; i++)
+        RT_FREE(vectors[i], s->space);
     RT_FREE(s->history, RT_HOST);
     RT_FREE(s->alpha, RT_HOST);
     RT_FREE(s->beta, RT_HOST);
@@ -134,38 +139,19 @@ double nek_apply(nek_solver_t *s, const double *p, double *w)
 
 void nek_update_p(nek_solver_t *s, double beta, const double *r, double *p)
 {
-    const nek_vector_t *v = s->kernels->vector;
     rt_timer_start("update_p", s->rung->kind);
-    (s->view.inverse ? v->update_p_z : v->update_p)(&s->view, beta, r, p);
+    s->kernels->vector->update_p(&s->view, beta, r, p);
     rt_timer_stop("update_p");
 }
 
-void nek_update_xr(nek_solver_t *s, double alpha, const double *p, const double *w, double *x,
-                   double *r, double sum[2])
+double nek_update_xr(nek_solver_t *s, double alpha, const double *p, const double *w, double *x,
+                     double *r)
 {
-    const nek_vector_t *v = s->kernels->vector;
     rt_timer_start("update_xr", s->rung->kind);
-    if (s->view.inverse) {
-        v->update_xr_z(&s->view, alpha, p, w, x, r, sum);
-        rt_comm_sum(sum, 2);
-    } else {
-        sum[0] = v->update_xr(&s->view, alpha, p, w, x, r);
-        rt_comm_sum(sum, 1);
-        sum[1] = sum[0];
-    }
+    double rr = s->kernels->vector->update_xr(&s->view, alpha, p, w, x, r);
+    rt_comm_sum(&rr, 1);
     rt_timer_stop("update_xr");
-}
-
-/* Computes r.r and r.z of the first r; x and p are 0. */
-static void first_sums(nek_solver_t *s, double sum[2])
-{
-    if (s->view.inverse) { /* a step of length 0 changes nothing, and returns both sums */
-        nek_update_xr(s, 0, s->p, s->p, s->x, s->r, sum);
-        return;
-    }
-    sum[0] = s->kernels->vector->dot(&s->view, s->r, s->r);
-    rt_comm_sum(sum, 1);
-    sum[1] = sum[0];
+    return rr;
 }
 
 struct nek_levels *nek_levels(nek_problem_t *p, const nek_kernels_t *kernels)
@@ -208,28 +194,25 @@ void nek_solve(void *solver)
 void nek_solve_by_lines(nek_solver_t *s)
 {
     size_t bytes = (size_t)s->view.points * sizeof(double);
-    double sum[2], before = INFINITY; /* r.r and r.z */
+    double before = INFINITY; /* r.z of the iteration before */
 
     rt_copy(s->r, s->space, s->b, s->space, bytes);
     rt_fill(s->x, s->space, 0, bytes);
     rt_fill(s->p, s->space, 0, bytes);
-    first_sums(s, sum);
-    s->history[0] = sqrt(sum[0]);
+    double rr = nek_update_xr(s, 0, s->p, s->p, s->x, s->r); /* a step of length 0 */
+    s->history[0] = sqrt(rr);
 
     for (int k = 0; k < s->iterations; k++) {
-        if (s->precond)
-            sum[1] = precondition(s, s->history[k]);
-        double beta = sum[1] / before; /* 0 in the first iteration */
+        const double rz = s->precond ? precondition(s, s->history[k]) : rr;
+        double beta = rz / before; /* 0 in the first iteration */
         turn(s, beta);
         double pw = nek_apply(s, s->p, s->w);
         /* After convergence to the last bit p may vanish; a step of zero keeps x. */
-        double alpha = pw > 0 ? sum[1] / pw : 0;
+        double alpha = pw > 0 ? rz / pw : 0;
 
-        before = sum[1];
-        nek_update_xr(s, alpha, s->p, s->w, s->x, s->r, sum);
-        if (sum[1] == 0)
-            before = INFINITY;
-        s->history[k + 1] = sqrt(sum[0]);
+        rr = nek_update_xr(s, alpha, s->p, s->w, s->x, s->r);
+        before = rr == 0 ? INFINITY : rz;
+        s->history[k + 1] = sqrt(rr);
         s->alpha[k] = alpha;
         s->beta[k] = beta;
         const bool reached = s->history[k + 1] <= s->tolerance * s->history[0];
@@ -297,4 +280,107 @@ void nek_erase(nek_solver_t *s)
         s->history[k] = NAN;
     for (int k = 0; k < s->iterations; k++)
         s->alpha[k] = s->beta[k] = NAN;
+}
+
+/* --- what a run says of its last solve: one line, and more in the JSON file --- */
+
+/* Returns the first iteration at which the residual was at most `tolerance` times the first, or
+ * -1. */
+static int64_t iterations_needed(const nek_solver_t *s)
+{
+    const double enough = s->problem->config->tolerance * s->history[0];
+    for (int k = 0; k <= s->done; k++)
+        if (s->history[k] <= enough)
+            return k;
+    return -1;
+}
+
+/* Appends "schwarz 9-3-1, chebyshev of order 8": what preconditions. */
+static void add_precond(const nek_solver_t *s, rt_text_t *line)
+{
+    const nek_config_t *config = s->problem->config;
+    const nek_levels_t *levels = s->precond ? s->problem->levels : NULL;
+    rt_text_add(line, "%s", nek_precond_names[nek_precond(config, s->kernels)]);
+    for (int l = 0; levels && l < levels->count; l++)
+        rt_text_add(line, "%s%d", l ? "-" : " ", levels->level[l].grid.degree);
+    if (levels)
+        rt_text_add(line, ", chebyshev of order %d", levels->coarse_order);
+}
+
+/* Summarizes the history. The verification has compared it with the reference's and with b - A
+ * x. */
+static void conclude(const nek_solver_t *s, rt_text_t *line)
+{
+    const double tolerance = s->problem->config->tolerance;
+    const int64_t needed = iterations_needed(s);
+    if (!rt_finite(s->history[s->done]) || !rt_finite(s->residual))
+        return;
+    if (s->to_tolerance) {
+        rt_text(line, "|b - Ax| = %.2e |b| in %d iterations; preconditioner ",
+                s->residual / s->history[0], s->done);
+        add_precond(s, line);
+        if (s->precond)
+            rt_text_add(line, ", made in %.3g s", s->problem->levels->seconds);
+        rt_text_add(line, "; %d iterations without", s->problem->target->plain_iterations);
+        return;
+    }
+    rt_text(line, "|r| from %.3e to %.3e in %d iterations, |b - Ax| %.3e; ", s->history[0],
+            s->history[s->done], s->done, s->residual);
+    if (needed >= 0)
+        rt_text_add(line, "%g |b| reached in %lld", tolerance, (long long)needed);
+    else
+        rt_text_add(line, "%g |b| not reached", tolerance);
+}
+
+static void write_solve(const nek_solver_t *s, json_t *out)
+{
+    const nek_target_t *target = s->problem->target;
+    rt_text_t precond;
+    rt_text(&precond, "%s", "");
+    add_precond(s, &precond);
+    json_array_append_new(rt_json_array(out, "iterations"), json_integer(s->done));
+    rt_json_text(out, "preconditioner_as_used", precond.text);
+    if (target) {
+        rt_json_int(out, "iterations_plain", target->plain_iterations);
+        rt_json_real(out, "eigen_min", target->eigen_min);
+        rt_json_real(out, "eigen_max", target->eigen_max);
+    }
+    if (s->precond)
+        rt_json_real(out, "seconds_preconditioner", s->problem->levels->seconds);
+}
+
+static void write_json(const nek_solver_t *s, json_t *out)
+{
+    const int64_t needed = iterations_needed(s);
+    json_t *history = rt_json_array(out, "residual_history");
+    /* The history of an INVALID run ends at the first value that is not finite: JSON cannot hold
+     * it. */
+    for (int k = 0; k <= s->done && rt_finite(s->history[k]); k++)
+        rt_json_append_real(history, s->history[k]);
+    if (needed >= 0)
+        rt_json_int(out, "iterations_to_tolerance", needed);
+    if (rt_finite(s->residual))
+        rt_json_real(out, "true_residual", s->residual);
+    rt_json_text(out, "preconditioner",
+                 nek_precond_names[nek_precond(s->problem->config, s->kernels)]);
+    if (s->halo && rt_comm_size() > 1) {
+        rt_json_text(out, "transport", rt_halo_info(s->halo).transport);
+        rt_json_text(out, "transport_choice", rt_halo_info(s->halo).choice);
+        rt_json_text(out, "sums_over_ranks", s->sums ? s->sums : "mpi");
+    }
+    if (s->to_tolerance) {
+        write_solve(s, out);
+        return;
+    }
+    rt_json_real(out, "eigen_min", s->problem->eigen_min);
+    rt_json_real(out, "eigen_max", s->problem->eigen_max);
+}
+
+void nek_result(const void *solver, rt_result_t *out)
+{
+    const nek_solver_t *s = solver;
+    nek_work_done(s, out->work);
+    conclude(s, &out->line);
+    if (out->json)
+        write_json(s, out->json);
 }

@@ -5,9 +5,6 @@
  *
  * Every rung is credited with the same work (Karp et al., section III-A): P (12 n + 34) flops, of
  * which the operator has 12 n + 19 and CG 15; and 24 reads and 6 writes of 8 bytes = 240 P bytes.
- * That list already has z = r, r.z and r.r, so --precond jacobi adds only what turns z = r into z =
- * r / diag(A), one product and one array read: P (12 n + 35) flops and 248 P bytes. Its unit has a
- * different name, so that the two are not compared by accident.
  *
  * The rungs of this ladder do this work per iteration:
  *
@@ -18,9 +15,6 @@
  *   gather-scatter  1 per shared point                         read index and w; write w     20 S/P
  *   shift           2  (lambda p, + w), 3 (c w p, sum)         read w p c; write w           32
  *   update_xr       2 + 2, 3 (c r r, sum)                      read p w x r c; write x r     56
- *
- * With --precond jacobi update_p reads 1 / diag(A) and multiplies by it (1 flop, 8 bytes more), and
- * update_xr does the same and also sums r.z (2 flops, 8 bytes more).
  *
  * On the ladder `solve` the unit is a solve, and every rung is credited with the work of CG without
  * a preconditioner, by its iterations in this problem (judge/tolerance.c counts them): that many
@@ -43,7 +37,7 @@
  * counts.
  */
 #include "config.h"
-#include "precond.h"
+#include "precond/precond.h"
 #include <math.h>
 #include <string.h>
 
@@ -55,19 +49,19 @@ static double stored_points(const nek_config_t *config)
            pow(config->n, 3);
 }
 
-/* Sets what a unit is credited with: that many iterations of CG, jacobi or plain. */
+/* Sets what a unit is credited with: that many iterations of CG. */
 static void credit(const nek_config_t *config, const char *unit, double units, double iterations,
-                   bool jacobi, rt_work_t *work)
+                   rt_work_t *work)
 {
     const double P = stored_points(config);
     *work = (rt_work_t){.unit = unit,
                         .units = units,
-                        .flops = iterations * P * (12 * config->n + 34 + jacobi),
-                        .bytes = iterations * P * (30 + jacobi) * VALUE,
+                        .flops = iterations * P * (12 * config->n + 34),
+                        .bytes = iterations * P * 30 * VALUE,
                         .points = 1,
                         .point = "point",
-                        .loads_and_stores = 30 + jacobi,
-                        .distinct_arrays = 12 + jacobi, /* x r p w z c, six factors; diagonal */
+                        .loads_and_stores = 30,
+                        .distinct_arrays = 12, /* x r p w z c, six factors */
                         .array_bytes = (double)config->points * VALUE};
     for (int d = 0; d < 3; d++)
         work->points *= (double)(config->elements[d] * config->degree + 1);
@@ -156,7 +150,7 @@ static void solve_work(const nek_config_t *config, const rt_rung_t *rung, double
     const double P = stored_points(config);
     const bool fused = precond == NEK_SCHWARZ && kernels && kernels->cg,
                has_z = !fused || config->degree == 1;
-    credit(config, "solve", 1, credited, false, work);
+    credit(config, "solve", 1, credited, work);
     if (fused)
         add_fused_lines(config, iterations, P, has_z, work);
     else
@@ -181,14 +175,12 @@ void nek_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
 {
     const nek_config_t *config = run->config;
     const nek_kernels_t *kernels = nek_kernels(rung);
-    const bool jacobi = config->precond == NEK_JACOBI;
     const double P = stored_points(config), S = shared_points(config);
     if (rung->ladder && strcmp(rung->ladder, "solve") == 0) {
         solve_work(config, rung, 1, 1, work);
         return;
     }
-    credit(config, jacobi ? "Jacobi-preconditioned iteration" : "iteration",
-           (double)config->iterations, 1, jacobi, work);
+    credit(config, "iteration", (double)config->iterations, 1, work);
     if (kernels && kernels->work) {
         kernels->work(config, P, S, work);
         return;
@@ -200,16 +192,13 @@ void nek_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
 void nek_work_add(const nek_config_t *config, double iterations, double P, double S, double ax_read,
                   double ax_written, rt_work_t *work)
 {
-    const int jacobi = config->precond == NEK_JACOBI;
-    rt_work_add(work, "update_p", iterations, (2 + jacobi) * P, (2 + jacobi) * VALUE * P,
-                VALUE * P);
+    rt_work_add(work, "update_p", iterations, 2 * P, 2 * VALUE * P, VALUE * P);
     rt_work_add(work, "ax", iterations, (12 * config->n + 15) * P, ax_read * VALUE * P,
                 ax_written * VALUE * P);
     if (config->communication)
         rt_work_add(work, "gather-scatter", iterations, S, (4 + VALUE) * S, VALUE * S);
     rt_work_add(work, "shift", iterations, 5 * P, 3 * VALUE * P, VALUE * P);
-    rt_work_add(work, "update_xr", iterations, (7 + 2 * jacobi) * P, (5 + jacobi) * VALUE * P,
-                2 * VALUE * P);
+    rt_work_add(work, "update_xr", iterations, 7 * P, 5 * VALUE * P, 2 * VALUE * P);
 }
 
 static double larger(double a, double b)
@@ -235,11 +224,12 @@ static double solve_memory(const nek_config_t *config, const nek_kernels_t *kern
 }
 
 /*
- * Predicts the memory of one rank, in arrays of `points` doubles. The problem holds G (6), c, b,
- * and with --precond jacobi 1 / diag(A). A solver holds x, r, p, w, b and, if it cannot use the
+ * Predicts the memory of one rank, in arrays of `points` doubles. The problem holds G (6), c
+ * and b. A solver holds x, r, p, w, b and, if it cannot use the
  * host's arrays, copies of all the problem's arrays except b. Host memory peaks in the short solve
  * of judge/verify.c (problem, x_ref, the rung's solver if it is on the host, and the oracle's
- * solver) or, for small n, while a halo is made.
+ * solver), after the timed solves if the rung is not on the host, or, for small n, while a halo is
+ * made.
  */
 void nek_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES])
 {
@@ -261,12 +251,11 @@ void nek_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPAC
         making_halo = 2.0 * (double)(local + shared) * sizeof(int64_t) + /* positions and ids */
                       (double)rt_halo_predict_setup(local, shared);
     }
-    const double fixed =
-        (7 + (config->precond == NEK_JACOBI)) * array; /* what the kernels only read */
+    const double fixed = 7 * array; /* what the kernels only read */
     const double problem = fixed + array + halo;
     double solver = 5 * array, host_solver = 0, making = 8 * array + making_halo;
     bytes[RT_HOST] = bytes[RT_DEVICE] = 0;
-    bytes[RT_PINNED] = 3 * 2 * VALUE;
+    bytes[RT_PINNED] = 3 * VALUE;
     if (kernels)
         solver += kernels->scratch_arrays * array +
                   (double)kernels->vector->partial_size(config->points) * VALUE;
@@ -289,13 +278,14 @@ void nek_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPAC
         bytes[RT_PINNED] += own[RT_PINNED];
         bytes[RT_DEVICE] += own[RT_DEVICE];
     }
-    /* Before: the arrays of kernels.c. After: x and r of two solves that were put aside, the b of
-     * one, its x, and a solver of the reference, which has five. */
-    const double judging = larger((4 + 1 + 1 + 5) * array + partial,
-                                  4 * array + (double)nek_size_room(config->n) * VALUE);
-    double solving = problem + array + host_solver + judging;
+    /* Before: the arrays of kernels.c, or a solver of the judge's; on the ladder solve both. After: x
+     * and r of two solves that were put aside, and the judge's solver, which on the host has the
+     * vectors of the rung's. */
+    const double oracle = 5 * array + partial, bench = 4 * array;
+    const double room = (double)nek_size_room(config->n) * VALUE;
+    const double after = 4 * array + (space == RT_HOST ? partial : oracle);
+    double judging = larger(larger(oracle, bench + room), after);
     if (kernels && kernels->preconditioner)
-        solving = problem + array + host_solver + solve_memory(config, kernels, space, bytes) +
-                  5 * array + partial + 4 * array;
-    bytes[RT_HOST] = larger(solving, making) + small;
+        judging = oracle + bench + solve_memory(config, kernels, space, bytes);
+    bytes[RT_HOST] = larger(problem + array + host_solver + judging, making) + small;
 }

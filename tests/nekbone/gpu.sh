@@ -39,28 +39,15 @@ for groups in 1 3; do
     valid resident-$groups "$nekbone" --rung resident --choose groups=$groups --elements 4x3x3 \
         --degree 9 --deform 0.2 --iterations 50 --seconds 0
 done
-# With a preconditioner: the kernels for a fixed n and for any n, and the default rung.
-plain_rungs=${gpu_rungs/trilinear onepass resident/} # these fuse CG without a preconditioner
-for degree in 4 9 17; do
-    rungs=$plain_rungs
-    [ $degree -le 9 ] || rungs=${rungs/shared/}
-    [ $degree -le 15 ] || rungs=${rungs/packed fused/}
-    valid jacobi-$degree "$nekbone" --ladder --precond jacobi --elements 3x3x2 --degree $degree --deform 0.3 --seconds 0
-    ran jacobi-$degree $rungs
-done
-refused 2 "without a preconditioner; use fused" "$nekbone" --rung onepass --precond jacobi --elements 2x2x2
-
 # The ladder solve: patches of all kinds of sizes, one to four levels.
 for solve in "schwarz --degree 9 --ripple 0.3" "schwarz --degree 7 --stretch 4" "schwarz --degree 1" "schwarz --degree 15" \
-    "schwarz --degree 9 --choose lines=1" "schwarz --degree 6 --choose steps=1" "schwarz --degree 4 --choose steps=2" "schwarz --degree 2" "none --degree 5" "jacobi --degree 5"; do
+    "schwarz --degree 9 --choose lines=1" "schwarz --degree 6 --choose steps=1" "schwarz --degree 4 --choose steps=2" "schwarz --degree 2" "none --degree 5"; do
     valid solve "$nekbone" --device 0 --rung solve-cuda --precond $solve --elements 4x3x5 --lambda 0 --seconds 0
 done
 # No vertex is inside the box.
 valid thin "$nekbone" --device 0 --rung solve-cuda --elements 7x1x4 --degree 2 --seconds 0
 valid solves "$nekbone" --device 0 --ladder --only solve --elements 4x4x4 --seconds 0.05
 ran solves solve-cuda
-valid jacobi "$nekbone" --precond jacobi --elements 4x4x4 --degree 7 --seconds 0 --no-tuning
-grep -q '^default  *fused for ' jacobi.out || fail "--precond jacobi: the default on a GPU is not fused"
 valid ladder "$nekbone" --ladder --elements 8x8x8 --degree 9 --seconds 0.1 --json ladder.json
 ran ladder ${gpu_rungs/resident/} # needs a GPU on which 512 elements fit
 tail -n 12 ladder.out

@@ -25,8 +25,6 @@ ranks 2 1x2x1 reference
 
 same_inputs "$nekbone" $problem
 
-problem="$problem --precond jacobi" # each rank has a part of the diagonal
-valid one-jacobi "$nekbone" $problem --rung jammed --json one.json
 ranks 2 1x2x1 vector
 
 # The ladder solve: grids with rings of the neighbours' points, and every rank has all of degree 1. 6e-8: that of FP32.

@@ -74,75 +74,6 @@ static void check_reference(nek_test_t *t)
     RT_FREE(size, RT_HOST);
 }
 
-/* --- the diagonal --- */
-
-/* Compares the diagonal of an element with D^T G D e at 20 of its points q, where e is 1 at q and 0
- * elsewhere. Catches any wrong index or factor in it, and a missing term: rs, rt, st on edges. */
-static void check_element_diagonal(int degree)
-{
-    static double u[NEK_MAX_N3], w[NEK_MAX_N3], want[NEK_MAX_N3], size[NEK_MAX_N3];
-    static double diag[NEK_MAX_N3];
-    char settings[96];
-    nek_test_t t;
-    snprintf(settings, sizeof settings, "elements=2x2x2 degree=%d deform=0.3", degree);
-    nek_test_new(&t, &nek_app, settings);
-    const nek_view_t *view = &t.problem->view;
-    const int n = view->n, n3 = n * n * n;
-    double most = 0, crossed = 0;
-    nek_element_diagonal(n, view->D, view->G, diag);
-    for (int i = 0; i < 20; i++) {
-        const int ends[3] = {0, n - 1, (int)(rt_hash((uint64_t)i, 1) % (uint64_t)n)};
-        const int q = ends[i % 3] + n * (ends[i / 3 % 3] + n * ends[i / 9]);
-        memset(u, 0, (size_t)n3 * sizeof *u);
-        u[q] = 1;
-        weak_form(n, view->D, view->G, u, want, size);
-        const nek_view_t one = {.n = n, .elements = 1, .points = n3, .D = view->D, .G = view->G};
-        nek_reference.ax(&one, u, w);
-        most = fmax(most, fabs(diag[q] - want[q]) / (RT_EPS * size[q]));
-        most = fmax(most, fabs(diag[q] - w[q]) / (RT_EPS * size[q]) / 2);
-        crossed = fmax(crossed, fabs(view->G[n3 + q]) / view->G[q]);
-    }
-    CHECK(most <= 4 * n + 8);
-    CHECK(crossed > 1e-3); /* otherwise those terms are zero, and the test would not see them */
-    nek_test_destroy(&t);
-}
-
-/* Compares 1 / inverse with A e for every unknown of a small mesh; inverse is 0 on the boundary.
- * Catches a diagonal that is not assembled, or that has lambda once per copy. */
-static void check_assembled_diagonal(const char *settings)
-{
-    nek_test_t t;
-    nek_test_new(&t, &nek_app, settings);
-    nek_problem_t *p = t.problem;
-    const int64_t points = t.config->points, n3 = t.config->n * t.config->n * t.config->n;
-    const int n = t.config->n;
-    nek_solver_t *s = nek_solver_new(p, &nek_ladder[0]);
-    int64_t *gid = RT_NEW(int64_t, (size_t)points, RT_HOST);
-    double most = 0, low = INFINITY, high = 0;
-    for (int64_t q = 0; q < points; q++) {
-        const int in = (int)(q % n3);
-        gid[q] = nek_global_index(t.config, q / n3, in % n, in / n % n, in / (n * n));
-    }
-    for (int64_t q = 0; q < points; q++) {
-        if (p->c[q] == 0) {
-            CHECK(p->inverse[q] == 0);
-            continue;
-        }
-        for (int64_t other = 0; other < points; other++)
-            s->p[other] = gid[other] == gid[q];
-        nek_apply(s, s->p, s->w);
-        most = fmax(most, fabs(p->inverse[q] * s->w[q] - 1));
-        low = fmin(low, s->w[q]);
-        high = fmax(high, s->w[q]);
-    }
-    CHECK(most <= 64 * RT_EPS);
-    CHECK(fabs(p->diag_min / low - 1) <= 64 * RT_EPS &&
-          fabs(p->diag_max / high - 1) <= 64 * RT_EPS);
-    RT_FREE(gid, RT_HOST);
-    nek_solver_destroy(s);
-    nek_test_destroy(&t);
-}
-
 /* Verifies every rung at every degree: the reference's values, symmetry, null space, a short and a
  * long solve. Catches an n whose instantiation, launch or run-time-n kernel is wrong. */
 static void check_rungs(int degree, double deform)
@@ -256,11 +187,6 @@ int main(int argc, char **argv)
             check_rungs(degree, 0);
         check_rungs(degree, 0.2);
     }
-    for (int degree = 1; degree < NEK_MAX_N; degree += degree < 10 ? 2 : 5)
-        check_element_diagonal(degree);
-    check_assembled_diagonal("elements=2x3x2 degree=2 deform=0.3 lambda=2 precond=jacobi");
-    check_assembled_diagonal("elements=2x2x2 degree=3 lambda=0 precond=jacobi");
-    check_assembled_diagonal("elements=2x1x2 degree=3 deform=0.3 communication=no precond=jacobi");
     check_convergence();
     return app_test_stop(check_done());
 }

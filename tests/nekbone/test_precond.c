@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "nek_test.h"
-#include "apps/nekbone/grid.h"
+#include "apps/nekbone/precond/grid.h"
 
 static const rt_rung_t *rung_of(const char *name)
 {

@@ -24,7 +24,7 @@ offers "loops=" "$program" --rung jammed --choose ""
 offers "mxm1= mxm2= mxm3=" "$program" --rung scalar --choose m
 offers "rows rows-n" "$program" --choose mxm1 = ro
 offers "rows,mxm2=" "$program" --rung scalar --choose mxm1 = rows,mxm2
-offers "none jacobi schwarz auto" "$program" --precond ""
+offers "none schwarz auto" "$program" --precond ""
 offers "tiny" "$program" --device cpu --size t
 offers "" "$program" --seed ""
 offers "--threads" "$program" --quiet --thr

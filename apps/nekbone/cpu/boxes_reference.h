@@ -5,7 +5,7 @@
 #ifndef NEK_BOXES_REFERENCE_H
 #define NEK_BOXES_REFERENCE_H
 
-#include "../grid.h"
+#include "../precond/grid.h"
 
 typedef struct {
     double *r, *x; /* [nodes] of a level */

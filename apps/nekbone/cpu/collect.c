@@ -1,7 +1,7 @@
 /* cpu/collect.c - sums of boxes on a level's grid, row by row. */
 #include "config.h"
 #include "collect.h"
-#include "../grid.h"
+#include "../precond/grid.h"
 #include <string.h>
 
 /* Finds the elements whose boxes have coordinate `in` of the grid along d: [from, to). */

@@ -21,9 +21,6 @@
  * elements' own products is the product of the assembled vectors. Only v.v must wait for the
  * gather-scatter.
  *
- * With --precond jacobi z = r / diag(A) is formed where r is, and r.z, z.v and v.(v / diag(A)) take
- * the places of r.r, r.v and v.v.
- *
  * Only every second pass updates x: the p of the iteration before the last is then (p - r) / beta.
  * Elements with neighbours on the same sides have the same weights. They are read from the first
  * element of each kind, which stays in cache. The gather-scatter of a box needs no lists of
@@ -47,7 +44,7 @@
  * recurrence. */
 static const double CANCELLED = 0.0625;
 
-enum { RR, PV, RV, VV, RZ, SUMS }; /* RV: z.v; VV: v.(v / diag(A)) */
+enum { RR, PV, RV, VV, SUMS };
 
 enum { AHEAD, NOT_AHEAD };
 static const char *const fetch[] = {[AHEAD] = "next", [NOT_AHEAD] = "none", NULL};
@@ -61,7 +58,6 @@ typedef struct fused fused_t;
 struct fused {
     const nek_config_t *config;
     const double *D, *G;
-    const double *inverse; /* [points]; NULL without a preconditioner */
     double Dt[NEK_MAX_N * NEK_MAX_N];
     double *x, *r, *p, *v;
     const double **c; /* [elements] weights of each element */
@@ -74,56 +70,20 @@ struct fused {
 
 /* --- one element --- */
 
-/* nek_fused_update along z = r / diag(A), with r.z. */
-NEK_INLINE void jacobi_update(const int n3, const nek_step_t *t, const double *restrict c,
-                              const double *restrict inverse, const double *restrict v,
-                              double *restrict x, double *restrict r, double *restrict p,
-                              double *rr, double *rz)
-{
-    const double alpha = t->alpha, beta = t->beta, x_p = t->x_p, x_r = t->x_r;
-    double sum = 0, with_z = 0;
-    if (x_p != 0) {
-#pragma omp simd
-        for (int q = 0; q < n3; q++)
-            x[q] += x_p * p[q] + x_r * inverse[q] * r[q];
-    }
-#pragma omp simd reduction(+ : sum, with_z)
-    for (int q = 0; q < n3; q++) {
-        double s = r[q] - alpha * v[q], z = inverse[q] * s;
-        r[q] = s;
-        p[q] = z + beta * p[q];
-        sum += c[q] * s * s;
-        with_z += c[q] * s * z;
-    }
-    *rr = sum;
-    *rz = with_z;
-}
-
 NEK_INLINE void element(const int n, const fused_t *f, const step_t *t, int64_t e)
 {
     const int n3 = n * n * n;
     const double *restrict c = f->c[e];
     double *restrict x = f->x + e * n3, *restrict r = f->r + e * n3;
     double *restrict p = f->p + e * n3, *restrict v = f->v + e * n3;
-    double rr = 0, rz = 0, pv = 0, rv = 0;
-    const double *restrict inverse = f->inverse ? f->inverse + e * n3 : NULL;
-    if (inverse)
-        jacobi_update(n3, &t->scalars, c, inverse, v, x, r, p, &rr, &rz);
-    else
-        rr = nek_fused_update(n3, &t->scalars, c, v, x, r, p);
+    double pv = 0, rv = 0;
+    const double rr = nek_fused_update(n3, &t->scalars, c, v, x, r, p);
     const double *G = f->G + e * 6 * n3;
     const nek_ahead_t next = {G + 6 * n3, {r + n3, p + n3, v + n3}};
     const bool ahead = t->ahead && e + 1 < f->config->local_elements;
     nek_tiles_element(n, f->D, f->Dt, G, p, v, ahead ? &next : NULL);
     nek_fused_shift(n3, t->scalars.lambda, c, r, p, v, &pv, &rv);
-    if (inverse) {
-        rv = 0;
-#pragma omp simd reduction(+ : rv)
-        for (int q = 0; q < n3; q++)
-            rv += v[q] * inverse[q] * r[q];
-    }
     const int64_t elements = f->config->local_elements;
-    f->sums[RZ * elements + e] = rz;
     f->sums[RR * elements + e] = rr;
     f->sums[PV * elements + e] = pv;
     f->sums[RV * elements + e] = rv;
@@ -276,16 +236,13 @@ static void sum_vv(const fused_t *f)
     const int64_t elements = f->config->local_elements;
     const int n3 = f->config->n * f->config->n * f->config->n;
 #pragma omp parallel for schedule(static)
-    for (int64_t e = 0; e < elements; e++) {
-        const double *inverse = f->inverse ? f->inverse + e * n3 : NULL;
-        f->sums[VV * elements + e] = nek_fused_norm(n3, f->c[e], inverse, f->v + e * n3);
-    }
+    for (int64_t e = 0; e < elements; e++)
+        f->sums[VV * elements + e] = nek_fused_norm(n3, f->c[e], f->v + e * n3);
 }
 
-/* Returns the next r.r, which is stored in r, if `keep`; else the next r.z alone. */
+/* Returns the next r.r; the next r is stored in r if `keep`. */
 static double last_residual(const fused_t *f, double alpha, bool keep)
 {
-    const double *restrict all = keep ? NULL : f->inverse;
     const int64_t elements = f->config->local_elements;
     const int n3 = f->config->n * f->config->n * f->config->n;
     double total;
@@ -296,7 +253,7 @@ static double last_residual(const fused_t *f, double alpha, bool keep)
 #pragma omp simd reduction(+ : sum)
         for (int q = 0; q < n3; q++) {
             double s = r[q] - alpha * v[q];
-            sum += c[q] * s * s * (all ? all[e * n3 + q] : 1);
+            sum += c[q] * s * s;
             if (keep)
                 r[q] = s;
         }
@@ -309,10 +266,10 @@ static double last_residual(const fused_t *f, double alpha, bool keep)
 static void last_x(const fused_t *f, const nek_step_t *t)
 {
     double *restrict x = f->x;
-    const double *restrict p = f->p, *restrict r = f->r, *restrict inverse = f->inverse;
+    const double *restrict p = f->p, *restrict r = f->r;
 #pragma omp parallel for simd schedule(static)
     for (int64_t q = 0; q < f->config->points; q++)
-        x[q] += t->x_p * p[q] + t->x_r * (inverse ? inverse[q] * r[q] : r[q]);
+        x[q] += t->x_p * p[q] + t->x_r * r[q];
 }
 
 /* --- the solve --- */
@@ -376,15 +333,15 @@ static void fused_cg(nek_solver_t *s)
         gather_scatter(f);
         add_up(f, 0, SUMS, sum);
 
-        const double rz = f->inverse ? sum[RZ] : sum[RR];
-        s->history[k] = sqrt(sum[RR]);
+        const double rr = sum[RR];
+        s->history[k] = sqrt(rr);
         s->beta[k] = old_beta = t->beta;
         /* After convergence to the last bit p may vanish; a step of zero keeps x. */
-        s->alpha[k] = t->alpha = sum[PV] > 0 ? rz / sum[PV] : 0;
-        double next = rz - 2 * t->alpha * sum[RV] + t->alpha * t->alpha * sum[VV];
-        if (!(next > CANCELLED * rz))
+        s->alpha[k] = t->alpha = sum[PV] > 0 ? rr / sum[PV] : 0;
+        double next = rr - 2 * t->alpha * sum[RV] + t->alpha * t->alpha * sum[VV];
+        if (!(next > CANCELLED * rr))
             next = last_residual(f, t->alpha, false);
-        t->beta = rz > 0 ? next / rz : 0;
+        t->beta = rr > 0 ? next / rr : 0;
     }
     update_x(&arrears, t, old_beta, true);
     rt_timer_start("last update", RT_CPU);
@@ -460,7 +417,6 @@ static void fused_set_up(nek_solver_t *s)
     *f = (fused_t){.config = config,
                    .D = s->view.D,
                    .G = s->view.G,
-                   .inverse = s->view.inverse,
                    .x = s->x,
                    .r = s->r,
                    .p = s->p,
@@ -508,19 +464,15 @@ static void fused_memory(const nek_config_t *config, double bytes[RT_SPACES])
  *                   4      (p.v, r.v)
  *   gather-scatter  3 (c v v, sum), 1 per shared point              read v                       8
  *                                                                   write shared v           8 S/P
- *   jacobi          pass 4 (1 / diag, r.z, z.v), gather 1           read 1 / diag twice         16
  *   last update     once per solve: 4 (x), 5 (r, r.r)               read x p r v; write x r     48
  */
 void nek_fused_work(const nek_config_t *config, double P, double S, rt_work_t *work)
 {
     const double value = sizeof(double);
-    const int jacobi = config->precond == NEK_JACOBI;
     if (!config->communication)
         S = 0;
-    rt_work_add(work, "pass", 1, (12 * config->n + 31 + 4 * jacobi) * P, (9.5 + jacobi) * value * P,
-                3.5 * value * P);
-    rt_work_add(work, "gather-scatter", 1, S + (3 + jacobi) * P, (1 + jacobi) * value * P,
-                value * S);
+    rt_work_add(work, "pass", 1, (12 * config->n + 31) * P, 9.5 * value * P, 3.5 * value * P);
+    rt_work_add(work, "gather-scatter", 1, S + 3 * P, value * P, value * S);
     rt_work_add(work, "last update", 1 / (double)config->iterations, 9 * P, 4 * value * P,
                 2 * value * P);
 }

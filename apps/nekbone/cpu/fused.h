@@ -77,14 +77,14 @@ NEK_POINTS double nek_fused_finish(int points, const nek_step_t *t, const double
     return sum;
 }
 
-/* Returns sum c v v, or sum c v v inverse unless that is NULL. */
+/* Returns sum c v v. */
 NEK_POINTS double nek_fused_norm(int points, const double *__restrict__ c,
-                                 const double *__restrict__ inverse, const double *__restrict__ v)
+                                 const double *__restrict__ v)
 {
     double sum = 0;
     NEK_SIMD(reduction(+ : sum))
     for (int q = 0; q < points; q++)
-        sum += c[q] * v[q] * v[q] * (inverse ? inverse[q] : 1);
+        sum += c[q] * v[q] * v[q];
     return sum;
 }
 

@@ -7,7 +7,7 @@
 #ifndef NEK_POINTS_H
 #define NEK_POINTS_H
 
-#include "../grid.h"
+#include "../precond/grid.h"
 #include "tiles.h"
 
 #if defined(__CUDACC__) || defined(__HIPCC__)
@@ -37,15 +37,6 @@ NEK_POINTS void nek_points_p(int points, double beta, const double *__restrict__
         p[q] = r[q] + beta * p[q];
 }
 
-/* p = r inverse + beta p */
-NEK_POINTS void nek_points_p_z(int points, double beta, const double *__restrict__ inverse,
-                               const double *__restrict__ r, double *__restrict__ p)
-{
-    NEK_SIMD()
-    for (int q = 0; q < points; q++)
-        p[q] = inverse[q] * r[q] + beta * p[q];
-}
-
 /* w = M (w + lambda p); sum c w p */
 NEK_POINTS double nek_points_shift(int points, double lambda, const double *__restrict__ c,
                                    const double *__restrict__ p, double *__restrict__ w)
@@ -53,9 +44,10 @@ NEK_POINTS double nek_points_shift(int points, double lambda, const double *__re
     double sum = 0;
     NEK_SIMD(reduction(+ : sum))
     for (int q = 0; q < points; q++) {
-        double s = c[q] != 0 ? w[q] + lambda * p[q] : 0;
+        const double c_q = c[q], p_q = p[q], w_q = w[q]; /* w is loaded before c is known */
+        const double s = c_q != 0 ? w_q + lambda * p_q : 0;
         w[q] = s;
-        sum += c[q] * s * p[q];
+        sum += c_q * s * p_q;
     }
     return sum;
 }
@@ -68,30 +60,11 @@ NEK_POINTS double nek_points_xr(int points, double alpha, const double *__restri
     double sum = 0;
     NEK_SIMD(reduction(+ : sum))
     for (int q = 0; q < points; q++) {
-        double s = r[q] - alpha * w[q];
+        const double s = r[q] - alpha * w[q];
         x[q] += alpha * p[q];
         r[q] = s;
         sum += c[q] * s * s;
     }
-    return sum;
-}
-
-/* The same, and *rz: the sum c r r inverse. */
-NEK_POINTS double nek_points_xr_z(int points, double alpha, const double *__restrict__ c,
-                                  const double *__restrict__ inverse, const double *__restrict__ p,
-                                  const double *__restrict__ w, double *__restrict__ x,
-                                  double *__restrict__ r, double *rz)
-{
-    double sum = 0, with_z = 0;
-    NEK_SIMD(reduction(+ : sum, with_z))
-    for (int q = 0; q < points; q++) {
-        double s = r[q] - alpha * w[q], square = c[q] * s * s;
-        x[q] += alpha * p[q];
-        r[q] = s;
-        sum += square;
-        with_z += inverse[q] * square;
-    }
-    *rz = with_z;
     return sum;
 }
 

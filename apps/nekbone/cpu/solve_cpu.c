@@ -11,7 +11,7 @@
  * memory once, and there is code for every size of a patch.
  */
 #include "config.h"
-#include "../grid.h"
+#include "../precond/grid.h"
 #include "collect.h"
 #include "tiles.h"
 #include <string.h>

@@ -59,7 +59,7 @@ static double reference_apply(nek_solver_t *s, double norm, const double *r)
     add_levels(data);
     for (int64_t q = 0; q < s->view.points; q++)
         z[q] = f->x[nek_grid_at_point(&level->grid, q)];
-    return s->kernels->vector->dot(&s->view, r, z);
+    return nek_dot(&s->view, r, z);
 }
 
 static void reference_update_p(nek_solver_t *s, double beta, double *p)

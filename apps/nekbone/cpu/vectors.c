@@ -3,15 +3,14 @@
  *
  * Sums run over blocks of a fixed length, with one partial sum per block, and the partial sums are
  * added pairwise. So the result has the same bits for any number of threads, and its rounding error
- * grows with the logarithm of the length, not with the length. Where two sums are computed at once,
- * the partial sums of the second follow those of the first.
+ * grows with the logarithm of the length, not with the length.
  */
 #include "config.h"
 #include "points.h"
 
 static int64_t partial_size(int64_t points)
 {
-    return 2 * nek_blocks(points);
+    return nek_blocks(points);
 }
 
 /* Runs `body` for each block: the points from q on, as many as `count`. */
@@ -50,31 +49,11 @@ static double update_xr(const nek_view_t *view, double alpha, const double *p, c
     return total(view);
 }
 
-static double dot(const nek_view_t *view, const double *x, const double *y)
+double nek_dot(const nek_view_t *view, const double *x, const double *y)
 {
     EACH_BLOCK(view->partial[b] = nek_points_dot(count, view->c + q, x + q, y + q));
     return total(view);
 }
 
-static void update_p_z(const nek_view_t *view, double beta, const double *r, double *p)
-{
-    EACH_BLOCK(nek_points_p_z(count, beta, view->inverse + q, r + q, p + q));
-}
-
-static void update_xr_z(const nek_view_t *view, double alpha, const double *p, const double *w,
-                        double *x, double *r, double sum[2])
-{
-    double *rz = view->partial + nek_blocks(view->points);
-    EACH_BLOCK(view->partial[b] = nek_points_xr_z(count, alpha, view->c + q, view->inverse + q,
-                                                  p + q, w + q, x + q, r + q, &rz[b]));
-    sum[0] = total(view);
-    sum[1] = rt_sum_pairwise(rz, nek_blocks(view->points));
-}
-
-const nek_vector_t nek_vector_cpu = {.partial_size = partial_size,
-                                     .update_p = update_p,
-                                     .shift = shift,
-                                     .update_xr = update_xr,
-                                     .dot = dot,
-                                     .update_p_z = update_p_z,
-                                     .update_xr_z = update_xr_z};
+const nek_vector_t nek_vector_cpu = {
+    .partial_size = partial_size, .update_p = update_p, .shift = shift, .update_xr = update_xr};

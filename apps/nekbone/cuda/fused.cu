@@ -16,9 +16,6 @@
  * Advantage: 127 bytes per point instead of 185 (n = 10, 4096 elements), and no time between
  * kernels.
  *
- * With --precond jacobi z = r / diag(A) takes the place of r in the element kernel, and the update
- * sums r.z too: both read 1 / diag(A), 16 bytes per point more.
- *
  * Price: r and v make another round trip for beta alone, and on several ranks there are two sums
  * over ranks instead of one.
  */
@@ -33,7 +30,7 @@ static constexpr int registers(int n)
 
 /* What the element and update kernels see. */
 typedef struct {
-    const double *G, *b, *inverse; /* inverse: as in nek_view_t */
+    const double *G, *b;
     double *x, *r, *p, *v;
     const nek_outside_t *outside;
     int elements, per_block;
@@ -41,25 +38,22 @@ typedef struct {
     nek_scalars_t scalars;
 } fused_t;
 
-template <bool jacobi> struct form_alpha {
+struct form_alpha {
     enum { count = 1, norm = false };
     static __device__ void form(const nek_scalars_t &s, int it, const double (&sum)[1])
     {
-        const double rz = nek_get(s, jacobi ? NEK_RZ : NEK_RR, it);
-        nek_put(s, NEK_ALPHA, it, sum[0] > 0 ? rz / sum[0] : 0);
+        const double rr = nek_get(s, NEK_RR, it);
+        nek_put(s, NEK_ALPHA, it, sum[0] > 0 ? rr / sum[0] : 0);
     }
 };
 
-/* sum: r.r and, with jacobi, r.z */
-template <bool jacobi> struct form_beta {
-    enum { count = jacobi ? 2 : 1 };
-    static __device__ void form(const nek_scalars_t &s, int it, const double (&sum)[count])
+struct form_beta {
+    enum { count = 1 };
+    static __device__ void form(const nek_scalars_t &s, int it, const double (&sum)[1])
     {
-        constexpr int which = jacobi ? NEK_RZ : NEK_RR;
-        const double before = it < 0 ? 0 : nek_get(s, which, it);
+        const double before = it < 0 ? 0 : nek_get(s, NEK_RR, it);
         nek_put(s, NEK_RR, it + 1, sum[0]);
-        nek_put(s, which, it + 1, sum[count - 1]);
-        nek_put(s, NEK_BETA, it + 1, before > 0 ? sum[count - 1] / before : 0);
+        nek_put(s, NEK_BETA, it + 1, before > 0 ? sum[0] / before : 0);
     }
 };
 
@@ -81,7 +75,7 @@ template <int n> struct column_t {
 
 /* Makes the pass over a block's elements. look_ahead() is called after the loads, for kernels that
  * process several elements in turn. */
-template <int n, bool jacobi, class Factors, class Look>
+template <int n, class Factors, class Look>
 __device__ __forceinline__ void
 pass(const nek_halves<n> &D, const fused_t &a, const nek_place<n> &at, const column_t<n> &column,
      Factors &factors, int it, double alpha, double beta, double (&sum)[1], Look look_ahead)
@@ -96,8 +90,6 @@ pass(const nek_halves<n> &D, const fused_t &a, const nek_place<n> &at, const col
 #pragma unroll
         for (int k = 0; k < n; k++) { /* all loads before any store */
             r_k[k] = nek_load<once>(r + k * n2);
-            if constexpr (jacobi) /* z */
-                r_k[k] *= nek_load<once>(a.inverse + (r - a.r) + k * n2);
             u[k] = it > 0 ? nek_load<once>(p + k * n2) : 0;
             x_k[k] = it > 1 ? nek_load<once>(x + k * n2) : 0;
         }
@@ -129,7 +121,7 @@ template <int n, nek_source source> constexpr int blocks()
                                                : nek_blocks_of(nek_shape<n>::threads, registers(n));
 }
 
-template <int n, nek_source source, bool jacobi>
+template <int n, nek_source source>
 __global__ void __launch_bounds__(nek_shape<n>::threads, blocks<n, source>())
     element(const __grid_constant__ nek_halves<n> D, const __grid_constant__ fused_t a,
             const nek_part_t part, int it)
@@ -149,7 +141,7 @@ __global__ void __launch_bounds__(nek_shape<n>::threads, blocks<n, source>())
         for (int turn = 1;; turn++) {
             int next;
             nek_outside_t outside;
-            pass<n, jacobi>(D, a, at, column_t<n>(a, at, v), factors, it, alpha, beta, sum, [&] {
+            pass(D, a, at, column_t<n>(a, at, v), factors, it, alpha, beta, sum, [&] {
                 next = factors.next = nek_element_of_turn(part, turn);
                 outside = next < 0 ? 0 : a.outside[next];
             });
@@ -160,21 +152,21 @@ __global__ void __launch_bounds__(nek_shape<n>::threads, blocks<n, source>())
             v = nek_column<n>(a.v, a.elements, next, at.i, at.j, outside, a.half);
         }
     } else {
-        pass<n, jacobi>(D, a, at, column, factors, it, alpha, beta, sum, [] {});
+        pass(D, a, at, column, factors, it, alpha, beta, sum, [] {});
     }
     rt_let_next_start();
     nek_leave_sums(a.scalars, part.first_block, sum);
 }
 
-/* r -= alpha v, r.r and, with jacobi, r.z; it = -1: r = b. Each block takes several elements, so that
+/* r -= alpha v, r.r; it = -1: r = b. Each block takes several elements, so that
  * few sums are left. */
-template <int n, bool jacobi>
+template <int n>
 __global__ void __launch_bounds__(nek_shape<n>::threads)
     update(const __grid_constant__ fused_t a, int it)
 {
     constexpr int n2 = n * n, n3 = n2 * n;
     const int own = threadIdx.x / n2, t = threadIdx.x - own * n2;
-    double sum[form_beta<jacobi>::count] = {};
+    double sum[1] = {0};
     rt_wait_for_previous();
     const double alpha = it < 0 ? 0 : nek_get(a.scalars, NEK_ALPHA, it);
     for (int e = blockIdx.x * a.per_block + own; own < a.per_block && e < a.elements;
@@ -183,11 +175,8 @@ __global__ void __launch_bounds__(nek_shape<n>::threads)
         double *const r = a.r + static_cast<size_t>(e) * n3 + t;
         const double *const from = it < 0 ? a.b + (r - a.r) : r;
         double r_k[n], v_k[n];
-        [[maybe_unused]] double inverse[n];
 #pragma unroll
         for (int k = 0; k < n; k++) {
-            if constexpr (jacobi)
-                inverse[k] = a.inverse[(r - a.r) + k * n2];
             r_k[k] = from[k * n2];
             v_k[k] = it < 0 ? 0 : *v.at(k);
         }
@@ -195,14 +184,11 @@ __global__ void __launch_bounds__(nek_shape<n>::threads)
         for (int k = 0; k < n; k++) {
             r_k[k] -= alpha * v_k[k];
             r[k * n2] = r_k[k];
-            const double square = v.c(k) * r_k[k] * r_k[k];
-            sum[0] += square;
-            if constexpr (jacobi)
-                sum[1] += inverse[k] * square;
+            sum[0] += v.c(k) * r_k[k] * r_k[k];
         }
     }
     rt_let_next_start();
-    nek_finish_sums<form_beta<jacobi>>(a.scalars, it, sum);
+    nek_finish_sums<form_beta>(a.scalars, it, sum);
 }
 
 enum { FINISH_THREADS = 256 };
@@ -232,24 +218,24 @@ template <int n, nek_source source> constexpr size_t bytes(int per_block)
     return nek_line_bytes<n>(per_block, nek_factors<n, source>::shared, 0);
 }
 
-template <int n, nek_source source, bool jacobi>
+template <int n, nek_source source>
 static void iterations(const nek_solver_t *s, const data_t *d, int first, int last)
 {
     const nek_halves<n> D = nek_halve<n>(s->view.D_host);
     const fused_t &a = d->fused;
     const size_t shared = bytes<n, source>(a.per_block);
     auto update_r = [&](int it) {
-        rt_launch_chained(update<n, jacobi>, d->update_blocks, d->launch.threads, 0, a, it);
-        nek_add_ranks<form_beta<jacobi>>(a.scalars, it);
+        rt_launch_chained(update<n>, d->update_blocks, d->launch.threads, 0, a, it);
+        nek_add_ranks<form_beta>(a.scalars, it);
     };
     if (first == 0)
         update_r(-1);
     for (int it = first; it < last; it++) {
         nek_elements(d->exchange, a.v, [&](bool chained, const nek_part_t &part) {
-            rt_launch(chained, element<n, source, jacobi>, part.blocks, d->launch.threads, shared,
-                      D, a, part, it);
+            rt_launch(chained, element<n, source>, part.blocks, d->launch.threads, shared, D, a,
+                      part, it);
         });
-        nek_gather<n, form_alpha<jacobi>>(d->exchange, a.scalars, a.v, it);
+        nek_gather<n, form_alpha>(d->exchange, a.scalars, a.v, it);
         update_r(it);
     }
     if (last == s->iterations)
@@ -263,12 +249,8 @@ static void cg(nek_solver_t *s)
     d->fused.lambda = s->lambda;
     auto enqueue = [=](int first, int last) {
         nek_fixed_n<NEK_FIXED_N>(s->view.n, [&](auto n) {
-            nek_with_source(d->launch.source, [&](auto source) {
-                if (d->fused.inverse)
-                    iterations<n(), source(), true>(s, d, first, last);
-                else
-                    iterations<n(), source(), false>(s, d, first, last);
-            });
+            nek_with_source(d->launch.source,
+                            [&](auto source) { iterations<n(), source()>(s, d, first, last); });
         });
     };
     nek_run_solve(&d->replay, &d->fused.scalars, s, enqueue);
@@ -282,26 +264,17 @@ static void set_up(nek_solver_t *s)
         constexpr int n = N();
         d->launch = nek_make_launch(&s->view, true, nek_automatic_source<n>(bytes<n, NEK_BULK>(1)));
         nek_with_source(d->launch.source, [&](auto source) {
-            auto prepare = [&](auto *kernel) {
-                nek_set_up_launch<nek_factors<n, source()>>(
-                    &d->launch, kernel, bytes<n, source()>(d->launch.per_block));
-            };
-            if (s->view.inverse)
-                prepare(element<n, source(), true>);
-            else
-                prepare(element<n, source(), false>);
+            nek_set_up_launch<nek_factors<n, source()>>(&d->launch, element<n, source()>,
+                                                        bytes<n, source()>(d->launch.per_block));
         });
         d->exchange = nek_exchange_new<n>(s, d->launch);
-        const int threads = static_cast<int>(d->launch.threads);
-        const int fit = s->view.inverse ? nek_fit(update<n, true>, threads, 0)
-                                        : nek_fit(update<n, false>, threads, 0);
+        const int fit = nek_fit(update<n>, static_cast<int>(d->launch.threads), 0);
         d->update_blocks =
             nek_adding_blocks(fit * rt_device_gpu()->multiprocessors, d->launch.blocks);
     });
     const nek_config_t *config = s->problem->config;
     d->fused = {s->view.G,
                 s->b,
-                s->view.inverse,
                 s->x,
                 s->r,
                 s->p,
@@ -329,13 +302,11 @@ static void tear_down(nek_solver_t *s)
 static void work(const nek_config_t *config, double P, double S, rt_work_t *work)
 {
     const double value = sizeof(double), n = config->n;
-    const int jacobi = config->precond == NEK_JACOBI;
-    /* flops: operator 6 (n + n/2) + 15; x and p 4, shift and mask 2, p.v 2; jacobi: z 1, r.z 2 */
-    rt_work_add(work, "element", 1, (9 * n + 23 + jacobi) * P, (9 + jacobi) * value * P,
-                3 * value * P);
+    /* flops: operator 6 (n + n/2) + 15; x and p 4, shift and mask 2, p.v 2 */
+    rt_work_add(work, "element", 1, (9 * n + 23) * P, 9 * value * P, 3 * value * P);
     if (config->communication)
         rt_work_add(work, "gather", 1, S, value * S, value * S);
-    rt_work_add(work, "update", 1, (5 + 2 * jacobi) * P, (2 + jacobi) * value * P, value * P);
+    rt_work_add(work, "update", 1, 5 * P, 2 * value * P, value * P);
 }
 
 extern "C" const nek_kernels_t nek_fused = {

@@ -3,7 +3,7 @@
  *
  * A thread has column (i, j) of the element in registers and multiplies whole lines. First come its
  * column (wt), then line t of those along i, then line t of those along j. The last two come from
- * shared memory, are multiplied in registers, and go back to the same place (../line.hpp). So each
+ * shared memory, are multiplied in registers, and go back to the same place (line.hpp). So each
  * product reads a value from shared memory once instead of n times. An element takes four barriers,
  * where `layered` has 2 n.
  *
@@ -14,7 +14,7 @@
 
 #include "nek_cuda.cuh"
 #include "machine/async.cuh"
-#include "../line.hpp"
+#include "line.hpp"
 
 /* Returns the elements per block: 64 to 128 threads with most lanes in use, and the fewest elements
  * of equally good numbers. */

@@ -26,8 +26,7 @@
 /* Most sums at a time; most blocks, and the threads, of a kernel that adds. */
 enum { NEK_SUMS = 4, NEK_ADDING_BLOCKS = 1024, NEK_ADDING_THREADS = 256 };
 
-/* NEK_RZ: with --precond jacobi */
-enum { NEK_RR, NEK_ALPHA, NEK_BETA, NEK_RZ, NEK_SCALARS };
+enum { NEK_RR, NEK_ALPHA, NEK_BETA, NEK_SCALARS };
 
 typedef struct {
     double *device, *host; /* [NEK_SCALARS][iterations + 1] */

@@ -492,7 +492,6 @@ extern "C" const nek_kernels_t nek_resident = {
     .max_n = NEK_FIXED_N,
     .max_n_reason = NEK_LINE_MAX_N_REASON,
     .cg = cg,
-    .use_with_precond = "fused",
     .set_up = set_up,
     .tear_down = tear_down,
     .memory = needed_memory,

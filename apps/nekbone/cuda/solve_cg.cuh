@@ -12,7 +12,7 @@
 
 #include "nek_scalars.cuh"
 #include "nek_launch.cuh"
-#include "../precond.h"
+#include "../precond/precond.h"
 
 /* What has just been summed. */
 enum nek_stage {

@@ -11,7 +11,7 @@
 #define NEK_SOLVE_CUDA_CUH
 
 #include "nek_cuda.cuh"
-#include "../boxes.h"
+#include "../precond/boxes.h"
 
 /* Threads of a kernel over points, and those that a block of elements has at least. */
 enum { NEK_POINT_THREADS = 256, NEK_TEAM_THREADS = 128 };

@@ -1,7 +1,7 @@
 /*
  * vectors.cu - the vector work of CG on the GPU.
  *
- * Idea: one kernel for each line of the iteration. An inner product ends in the same kernel that
+ * Idea: one kernel for each line of the iteration; what it does at a point is cpu/points.h. An inner product ends in the same kernel that
  * makes its terms: each block leaves a partial sum; the block that finishes last adds them in order
  * and writes the result to page-locked host memory. So the same input gives the same bits.
  *
@@ -11,6 +11,7 @@
  */
 #include "config.h"
 #include "nek_cuda.cuh"
+#include "../cpu/points.h"
 
 enum { THREADS = 256, MOST_BLOCKS = 4096 };
 
@@ -31,22 +32,16 @@ static unsigned blocks_for(int64_t points)
 
 static int64_t partial_size(int64_t)
 {
-    return 2 * MOST_BLOCKS;
+    return MOST_BLOCKS;
 }
 
-/* Adds each sum[] over all threads of the grid; the last block writes the totals to result[]. */
-template <int sums>
-static __device__ void finish_sums(const double (&sum)[sums], double *__restrict__ partial,
-                                   double *result)
+/* Adds the sums of all threads of the grid; the last block writes the total to *result. */
+static __device__ void finish_sum(double sum, double *__restrict__ partial, double *result)
 {
     __shared__ bool last;
-#pragma unroll
-    for (int i = 0; i < sums; i++) {
-        const double of_block = rt_block_sum<THREADS>(sum[i]);
-        if (threadIdx.x == 0)
-            partial[i * gridDim.x + blockIdx.x] = of_block;
-    }
+    const double of_block = rt_block_sum<THREADS>(sum);
     if (threadIdx.x == 0) {
+        partial[blockIdx.x] = of_block;
         __threadfence(); /* the partial sums are visible before the count is */
         last = atomicInc(&blocks_done, gridDim.x - 1) == gridDim.x - 1;
     }
@@ -54,21 +49,12 @@ static __device__ void finish_sums(const double (&sum)[sums], double *__restrict
     if (!last)
         return;
     __threadfence(); /* the partial sums are read after the count */
-#pragma unroll
-    for (int i = 0; i < sums; i++) {
-        double total = 0;
-        for (unsigned b = threadIdx.x; b < gridDim.x; b += THREADS)
-            total += __ldcg(partial + i * gridDim.x + b); /* from L2, because other blocks wrote
-                                                           * it */
-        total = rt_block_sum<THREADS>(total);
-        if (threadIdx.x == 0)
-            result[i] = total;
-    }
-}
-
-static __device__ void finish_sum(double sum, double *__restrict__ partial, double *result)
-{
-    finish_sums<1>({sum}, partial, result);
+    double total = 0;
+    for (unsigned b = threadIdx.x; b < gridDim.x; b += THREADS)
+        total += __ldcg(partial + b); /* from L2, because other blocks wrote it */
+    total = rt_block_sum<THREADS>(total);
+    if (threadIdx.x == 0)
+        *result = total;
 }
 
 /* Calls body(q) for all points, spread over the grid. */
@@ -85,7 +71,7 @@ __global__ void __launch_bounds__(THREADS)
     update_p_kernel(int64_t points, double beta, const double *__restrict__ r,
                     double *__restrict__ p)
 {
-    each_point(points, [=](int64_t q) { p[q] = r[q] + beta * p[q]; });
+    each_point(points, [=](int64_t q) { nek_points_p(1, beta, r + q, p + q); });
 }
 
 __global__ void __launch_bounds__(THREADS)
@@ -94,12 +80,7 @@ __global__ void __launch_bounds__(THREADS)
                  double *result)
 {
     double sum = 0;
-    each_point(points, [&](int64_t q) {
-        const double cq = c[q], pq = p[q], wq = w[q]; /* w is loaded before c is known */
-        const double s = cq != 0 ? wq + lambda * pq : 0;
-        w[q] = s;
-        sum += cq * s * pq;
-    });
+    each_point(points, [&](int64_t q) { sum += nek_points_shift(1, lambda, c + q, p + q, w + q); });
     finish_sum(sum, partial, result);
 }
 
@@ -111,53 +92,17 @@ __global__ void __launch_bounds__(THREADS)
 {
     double sum = 0;
     each_point(points, [&](int64_t q) {
-        const double s = r[q] - alpha * w[q];
-        x[q] += alpha * p[q];
-        r[q] = s;
-        sum += c[q] * s * s;
+        sum += nek_points_xr(1, alpha, c + q, p + q, w + q, x + q, r + q);
     });
     finish_sum(sum, partial, result);
 }
 
-__global__ void __launch_bounds__(THREADS)
-    dot_kernel(int64_t points, const double *__restrict__ c, const double *x, const double *y,
-               double *partial, double *result)
-{
-    double sum = 0;
-    each_point(points, [&](int64_t q) { sum += c[q] * x[q] * y[q]; });
-    finish_sum(sum, partial, result);
-}
-
-__global__ void __launch_bounds__(THREADS)
-    update_p_z_kernel(int64_t points, double beta, const double *__restrict__ inverse,
-                      const double *__restrict__ r, double *__restrict__ p)
-{
-    each_point(points, [=](int64_t q) { p[q] = inverse[q] * r[q] + beta * p[q]; });
-}
-
-__global__ void __launch_bounds__(THREADS)
-    update_xr_z_kernel(int64_t points, double alpha, const double *__restrict__ c,
-                       const double *__restrict__ inverse, const double *__restrict__ p,
-                       const double *__restrict__ w, double *__restrict__ x, double *__restrict__ r,
-                       double *partial, double *result)
-{
-    double sum[2] = {0, 0};
-    each_point(points, [&](int64_t q) {
-        const double s = r[q] - alpha * w[q], square = c[q] * s * s;
-        x[q] += alpha * p[q];
-        r[q] = s;
-        sum[0] += square;
-        sum[1] += inverse[q] * square;
-    });
-    finish_sums(sum, partial, result);
-}
-
-/* Waits for the last kernel; returns its sum i. */
-static double fetch(const nek_view_t *view, int i = 0)
+/* Waits for the last kernel; returns its sum. */
+static double fetch(const nek_view_t *view)
 {
     RT_CUDA_LAUNCHED();
     RT_CUDA(cudaStreamSynchronize(rt_stream()));
-    return static_cast<volatile double *>(view->result)[i];
+    return *static_cast<volatile double *>(view->result);
 }
 
 static void update_p(const nek_view_t *view, double beta, const double *r, double *p)
@@ -182,35 +127,9 @@ static double update_xr(const nek_view_t *view, double alpha, const double *p, c
     return fetch(view);
 }
 
-static double dot(const nek_view_t *view, const double *x, const double *y)
-{
-    dot_kernel<<<blocks_for(view->points), THREADS, 0, rt_stream()>>>(view->points, view->c, x, y,
-                                                                      view->partial, view->result);
-    return fetch(view);
-}
-
-static void update_p_z(const nek_view_t *view, double beta, const double *r, double *p)
-{
-    update_p_z_kernel<<<blocks_for(view->points), THREADS, 0, rt_stream()>>>(view->points, beta,
-                                                                             view->inverse, r, p);
-    RT_CUDA_LAUNCHED();
-}
-
-static void update_xr_z(const nek_view_t *view, double alpha, const double *p, const double *w,
-                        double *x, double *r, double sum[2])
-{
-    update_xr_z_kernel<<<blocks_for(view->points), THREADS, 0, rt_stream()>>>(
-        view->points, alpha, view->c, view->inverse, p, w, x, r, view->partial, view->result);
-    sum[0] = fetch(view, 0);
-    sum[1] = fetch(view, 1);
-}
-
 extern "C" const nek_vector_t nek_vector_cuda = {
     .partial_size = partial_size,
     .update_p = update_p,
     .shift = shift,
     .update_xr = update_xr,
-    .dot = dot,
-    .update_p_z = update_p_z,
-    .update_xr_z = update_xr_z,
 };

@@ -185,38 +185,3 @@ double nek_geometry(const nek_config_t *config, int64_t e, double *G, double *ma
     nek_coordinates(config, at, z, xyz);
     return nek_geometry_at(config->n, w, D, xyz, G, mass);
 }
-
-/*
- * (D^T G D)_qq = e_q . D^T G D e_q. The gradient of e_q is non-zero only on the three lines through
- * q = (i, j, k): D(l, i) at (l, j, k) along r, and so on. Off q only one of its components is not
- * zero, so only the diagonal factors count there:
- *
- *     sum_l  G_rr(l,j,k) D(l,i)^2 + G_ss(i,l,k) D(l,j)^2 + G_tt(i,j,l) D(l,k)^2
- *
- * At q itself all three components are non-zero: D(i,i), D(j,j), D(k,k). So the other factors count
- * too, twice each:
- *
- *     + 2 (G_rs D(i,i) D(j,j) + G_rt D(i,i) D(k,k) + G_st D(j,j) D(k,k))  at q
- *
- * D(i,i) = 0 at GLL points inside and not at the two ends. So this term is there on edges and
- * corners of an element, and is not small there once the element is bent. The elements around an
- * edge contribute it with different signs, so that little of it is left in the assembled diagonal
- * as long as the factors are continuous from one element to the next, as they almost are with
- * --deform.
- */
-void nek_element_diagonal(int n, const double *D, const double *G, double *diag)
-{
-    const int n2 = n * n, n3 = n2 * n;
-    const double *rr = G, *rs = rr + n3, *rt = rs + n3, *ss = rt + n3, *st = ss + n3, *tt = st + n3;
-    for (int q = 0; q < n3; q++) {
-        const int i = q % n, j = q / n % n, k = q / n2;
-        const double Di = D[i * n + i], Dj = D[j * n + j], Dk = D[k * n + k];
-        double sum = 2 * (rs[q] * Di * Dj + rt[q] * Di * Dk + st[q] * Dj * Dk);
-        for (int l = 0; l < n; l++) {
-            const double dr = D[l * n + i], ds = D[l * n + j], dt = D[l * n + k];
-            sum += rr[q + l - i] * dr * dr + ss[q + (l - j) * n] * ds * ds +
-                   tt[q + (l - k) * n2] * dt * dt;
-        }
-        diag[q] = sum;
-    }
-}

@@ -35,12 +35,15 @@ enum { NEK_SAMPLE = 100 };
 void nek_nudged_solve(nek_solver_t *s);
 /* Sets moves[k] to the largest relative change of the residual norm up to iteration k. */
 void nek_find_moves(int iterations, const double *h, const double *want, double *moves);
-/* Solves A x = b for the judge; the iterations are those of the options. Collective. */
-nek_reference_t nek_reference_new(nek_problem_t *p, const double *b);
-/* Returns how far the reference of b itself moves when its inner products are off by their rounding
- * error: the largest relative change of the residual history up to each iteration, and, at index
- * iterations + 1, the relative change of x. */
-const double *nek_sensitivity(nek_problem_t *p, const double *b, nek_reference_t *reference);
+/* Returns a solver of the judge's for what the rung left behind: in the rung's vectors if they are on
+ * the host, so that there is room for a larger problem. */
+nek_solver_t *nek_oracle_new(const nek_solver_t *rung);
+/* Solves for the oracle's b; the x of what is returned is the oracle's. Collective. */
+nek_reference_t nek_oracle_solve(nek_solver_t *oracle);
+/* Returns how far the reference of the oracle's b itself moves when its inner products are off by
+ * their rounding error: the largest relative change of the residual history up to each iteration,
+ * and, at index iterations + 1, the relative change of x. Overwrites all the oracle has but b. */
+const double *nek_sensitivity(nek_solver_t *oracle, nek_reference_t *reference);
 
 /* Estimates the extreme eigenvalues of A from the coefficients of the last solve. */
 void nek_ritz_values(const nek_solver_t *s, double *least, double *most);
@@ -60,24 +63,16 @@ typedef struct {
 void nek_bench_put(const nek_bench_t *t, const double *host, double *array);
 void nek_bench_get(const nek_bench_t *t, const double *array, double *host);
 /* Added to the bench's seed, one for each random field. */
-enum {
-    NEK_SEED_X = 1,
-    NEK_SEED_Y,
-    NEK_SEED_P,
-    NEK_SEED_R,
-    NEK_SEED_X0,
-    NEK_SEED_W,
-    NEK_SEED_B,
-    NEK_SEED_POINT
-};
+enum { NEK_SEED_X = 1, NEK_SEED_Y, NEK_SEED_P, NEK_SEED_R, NEK_SEED_X0, NEK_SEED_W, NEK_SEED_B };
 /* Compares every kernel of the rung with the reference. */
 void nek_check_kernels(nek_bench_t *t);
 
 /* --- tolerance.c: the ladder solve --- */
 
 void nek_check_tolerance_before(nek_bench_t *t);
-/* Checks what a solve with that b left; returns the true residual. Overwrites x and r. */
-double nek_check_tolerance_left(const nek_solver_t *s, nek_left_t *left, const double *b,
+/* Checks what a solve with the oracle's b left; returns the true residual. Overwrites x and the
+ * oracle's w. */
+double nek_check_tolerance_left(const nek_solver_t *s, nek_left_t *left, const nek_solver_t *oracle,
                                 rt_verdict_t *verdict);
 
 #endif

@@ -29,7 +29,7 @@ double nek_oracle_dot(const nek_problem_t *p, const double *u, const double *v)
 {
     nek_view_t view = p->view;
     view.partial = RT_NEW(double, (size_t)nek_vector_cpu.partial_size(view.points), RT_HOST);
-    double sum = nek_vector_cpu.dot(&view, u, v);
+    double sum = nek_dot(&view, u, v);
     rt_comm_sum(&sum, 1);
     RT_FREE(view.partial, RT_HOST);
     return sum;
@@ -115,30 +115,17 @@ static const rt_rung_t fast_rung = {.name = "reference",
                                     .idea = "the oracle of a solve that was put aside",
                                     .kernels = &fast_kernels.rung};
 
-/* Returns a solver for b. */
-static nek_solver_t *solver_for(nek_problem_t *p, const rt_rung_t *rung, const double *b)
+nek_solver_t *nek_oracle_new(const nek_solver_t *rung)
 {
-    nek_solver_t *s = nek_solver_new(p, rung);
-    memcpy(s->b, b, (size_t)p->view.points * sizeof *b);
-    return s;
+    return nek_solver_borrow(rung->problem, &fast_rung, rung->space == RT_HOST ? rung : NULL);
 }
 
-/* Makes the reference of a solver's b. */
-static nek_reference_t solve(nek_problem_t *p, nek_solver_t *s)
+nek_reference_t nek_oracle_solve(nek_solver_t *s)
 {
-    nek_reference_t made = {0};
+    nek_reference_t made = {.x = s->x};
     nek_solve(s);
-    made.x = rt_clone(s->x, (size_t)p->view.points, sizeof(double), RT_HOST);
     made.history = rt_clone(s->history, (size_t)s->iterations + 1, sizeof(double), RT_HOST);
-    made.residual = nek_true_residual(p, s->b, s->x, s->w);
-    return made;
-}
-
-nek_reference_t nek_reference_new(nek_problem_t *p, const double *b)
-{
-    nek_solver_t *s = solver_for(p, &fast_rung, b);
-    const nek_reference_t made = solve(p, s);
-    nek_solver_destroy(s);
+    made.residual = nek_true_residual(s->problem, s->b, s->x, s->w);
     return made;
 }
 
@@ -153,8 +140,9 @@ void nek_reference_solve(nek_problem_t *p)
 {
     if (p->reference.x)
         return;
-    nek_solver_t *s = solver_for(p, &nek_reference_rung, p->b);
-    p->reference = solve(p, s);
+    nek_solver_t *s = nek_solver_new(p, &nek_reference_rung);
+    p->reference = nek_oracle_solve(s);
+    s->x = NULL; /* now the reference's */
     nek_ritz_values(s, &p->eigen_min, &p->eigen_max);
     nek_solver_destroy(s);
 }
@@ -163,7 +151,7 @@ double nek_step_bound(const nek_problem_t *p, int k)
 {
     double kappa = fmax(p->eigen_max / p->eigen_min, 1e3);
     double step = nek_rounding_steps(p->view.n) * sqrt(kappa) + 2 * nek_sum_steps(p->config);
-    return (k + 1) * step * RT_EPS * sqrt(p->diag_max / p->diag_min);
+    return (k + 1) * step * RT_EPS;
 }
 
 static struct {
@@ -187,14 +175,6 @@ static double nudged_update_xr(const nek_view_t *view, double alpha, const doubl
     return nudged(nek_vector_cpu.update_xr(view, alpha, p, w, x, r));
 }
 
-static void nudged_update_xr_z(const nek_view_t *view, double alpha, const double *p,
-                               const double *w, double *x, double *r, double sum[2])
-{
-    nek_vector_cpu.update_xr_z(view, alpha, p, w, x, r, sum);
-    sum[0] = nudged(sum[0]);
-    sum[1] = nudged(sum[1]);
-}
-
 double nek_relative_difference(const nek_problem_t *p, double *x, const double *want)
 {
     for (int64_t q = 0; q < p->view.points; q++)
@@ -207,7 +187,6 @@ void nek_nudged_solve(nek_solver_t *s)
     nek_vector_t vector = nek_vector_cpu;
     vector.shift = nudged_shift;
     vector.update_xr = nudged_update_xr;
-    vector.update_xr_z = nudged_update_xr_z;
     const nek_kernels_t kernels = {.ax = nek_reference.ax, .vector = &vector}, *own = s->kernels;
     nudge.size = nek_sum_steps(s->problem->config) * RT_EPS;
     nudge.calls = (uint64_t)rt_comm_rank() << 32;
@@ -232,16 +211,15 @@ void nek_find_moves(int iterations, const double *h, const double *want, double 
  * amplifies any error, and from then on two honest programs differ visibly. The sensitivity costs a
  * second reference solve, so it is computed only for a result that is not well within the plain
  * bounds. */
-const double *nek_sensitivity(nek_problem_t *p, const double *b, nek_reference_t *reference)
+const double *nek_sensitivity(nek_solver_t *s, nek_reference_t *reference)
 {
     if (reference->sensitivity)
         return reference->sensitivity;
-    size_t iterations = (size_t)p->config->iterations;
+    const size_t iterations = (size_t)s->iterations;
     reference->sensitivity = RT_NEW(double, iterations + 2, RT_HOST);
-    nek_solver_t *s = solver_for(p, &nek_reference_rung, b);
     nek_nudged_solve(s);
     nek_find_moves((int)iterations, s->history, reference->history, reference->sensitivity);
-    reference->sensitivity[iterations + 1] = nek_relative_difference(p, s->x, reference->x);
-    nek_solver_destroy(s);
+    reference->sensitivity[iterations + 1] =
+        nek_relative_difference(s->problem, s->x, reference->x);
     return reference->sensitivity;
 }

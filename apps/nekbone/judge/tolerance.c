@@ -19,7 +19,7 @@
  */
 #include "config.h"
 #include "judge.h"
-#include "../precond.h"
+#include "../precond/precond.h"
 #include "../cpu/tiles.h"
 #include "base/threads.h"
 #include <math.h>
@@ -41,12 +41,9 @@ static const rt_rung_t oracle_rung = {.name = "solve-reference",
 static void solve_plainly(nek_solver_t *s, nek_target_t *target)
 {
     void *precond = s->precond;
-    const double *inverse = s->view.inverse;
     s->precond = NULL;
-    s->view.inverse = NULL;
     nek_solve(s);
     s->precond = precond;
-    s->view.inverse = inverse;
     target->plain_iterations = s->done;
     nek_ritz_values(s, &target->eigen_min, &target->eigen_max);
 }
@@ -60,7 +57,7 @@ const nek_target_t *nek_target(nek_problem_t *p)
     nek_solver_t *s = nek_solver_new(p, &oracle_rung);
     memset(target, 0, sizeof *target);
     solve_plainly(s, target);
-    if (s->precond || s->view.inverse)
+    if (s->precond)
         nek_solve(s);
     target->iterations = s->done;
     target->x = rt_clone(s->x, points, sizeof(double), RT_HOST);
@@ -249,14 +246,15 @@ static void check_end(const nek_solver_t *s, const nek_left_t *left, double b,
     check_reached(s, done, "reaches the tolerance", reached, verdict);
 }
 
-double nek_check_tolerance_left(const nek_solver_t *s, nek_left_t *left, const double *b,
+double nek_check_tolerance_left(const nek_solver_t *s, nek_left_t *left, const nek_solver_t *oracle,
                                 rt_verdict_t *verdict)
 {
     nek_problem_t *p = s->problem;
+    const double *b = oracle->b;
     const nek_target_t *target = nek_target(p);
     const double norm = sqrt(nek_oracle_dot(p, b, b)), asked = s->tolerance * norm;
     const double last = left->history[left->done], limit = fmax(asked, last);
-    double *w = RT_NEW(double, (size_t)p->view.points, RT_HOST);
+    double *w = oracle->w;
     check_end(s, left, norm, verdict);
     rt_verdict_true(verdict, "as many iterations as with the reference preconditioner, or nearly",
                     abs(left->done - target->iterations) <=
@@ -274,7 +272,6 @@ double nek_check_tolerance_left(const nek_solver_t *s, nek_left_t *left, const d
     rt_verdict_check(verdict, "last of the history = |r|",
                      fabs(sqrt(nek_oracle_dot(p, left->r, left->r)) - last) / limit,
                      (8 + nek_sum_steps(p->config)) * RT_EPS);
-    RT_FREE(w, RT_HOST);
     if (left->draw != 0 || last > (1 + 1e-6) * asked) /* no solution to compare with */
         return residual;
     /* The Ritz value is a little above the least eigenvalue; both x have an error. */

@@ -2,7 +2,7 @@
  * element.hpp - the operator of an element as a Kokkos team computes it, and its launch.
  *
  * A member owns column (i, j) and keeps it in registers. It multiplies whole lines, as the thread of
- * `packed` does (../line.hpp): each value comes from the team's scratch memory once per product.
+ * `packed` does (../cuda/line.hpp): each value comes from the team's scratch memory once per product.
  * Price: each n has its own code, and the two arrays of lines must fit into fast scratch memory. For
  * larger n one text takes any n, with scratch in global memory.
  */
@@ -11,7 +11,7 @@
 
 #include "app/team.h"
 #include "machine/kokkos.hpp"
-#include "../line.hpp"
+#include "../cuda/line.hpp"
 #include "../cpu/tiles.h"
 #include "../nekbone.h"
 

@@ -251,7 +251,7 @@ template <int N, bool vector> struct Norm {
         } else {
             Kokkos::parallel_for(Kokkos::TeamThreadRange(team, n3 / points), [&](int i) {
                 const int q = vector ? 0 : i;
-                sums.of[VV] += nek_fused_norm(points, c + q, nullptr, v + q);
+                sums.of[VV] += nek_fused_norm(points, c + q, v + q);
             });
         }
         f.leave(team, last ? RR : VV, last ? RR : VV, e, sums);
@@ -471,7 +471,6 @@ constexpr nek_kernels_t table()
     t.ax = ax;
     t.vector = &nek_vector_kokkos;
     t.cg = cg;
-    t.use_with_precond = "kokkos";
     t.set_up = set_up;
     t.tear_down = tear_down;
     t.memory = memory;

@@ -7,7 +7,7 @@
  */
 #include "config.h"
 #include "element.hpp"
-#include "../boxes.h"
+#include "../precond/boxes.h"
 
 namespace
 {

@@ -21,7 +21,7 @@ Range all(const nek_view_t *view)
 
 int64_t partial_size(int64_t points)
 {
-    return rt_kokkos::on_host ? 2 * nek_blocks(points) : 0; /* else Kokkos has its own */
+    return rt_kokkos::on_host ? nek_blocks(points) : 0; /* else Kokkos has its own */
 }
 
 /* Calls body(b, q, count) for each block on the CPU: the points from q on. */
@@ -34,108 +34,48 @@ template <class Body> void each_block(const char *name, const nek_view_t *view, 
     });
 }
 
-/* Returns the sum of sum(q, count) over the blocks. */
+/* Returns the sum of sum(q, count), the points from q on, over all points. */
 template <class Sum> double add_up(const char *name, const nek_view_t *view, const Sum &sum)
 {
-    double *partial = view->partial;
-    each_block(name, view, [=](int64_t b, int64_t q, int count) { partial[b] = sum(q, count); });
-    return rt_sum_pairwise(partial, nek_blocks(view->points));
+    double *partial = view->partial, total = 0;
+    if (rt_kokkos::on_host) {
+        each_block(name, view,
+                   [=](int64_t b, int64_t q, int count) { partial[b] = sum(q, count); });
+        return rt_sum_pairwise(partial, nek_blocks(view->points));
+    }
+    Kokkos::parallel_reduce(
+        name, all(view), KOKKOS_LAMBDA(int64_t q, double &to) { to += sum(q, 1); }, total);
+    return total;
 }
 
 void update_p(const nek_view_t *view, double beta, const double *r, double *p)
 {
     if (rt_kokkos::on_host)
-        return each_block("update_p", view, [=](int64_t, int64_t q, int count) {
-            nek_points_p(count, beta, r + q, p + q);
-        });
-    Kokkos::parallel_for(
-        "update_p", all(view), KOKKOS_LAMBDA(int64_t q) { nek_points_p(1, beta, r + q, p + q); });
+        each_block("update_p", view,
+                   [=](int64_t, int64_t q, int count) { nek_points_p(count, beta, r + q, p + q); });
+    else
+        Kokkos::parallel_for(
+            "update_p", all(view),
+            KOKKOS_LAMBDA(int64_t q) { nek_points_p(1, beta, r + q, p + q); });
 }
 
 double shift(const nek_view_t *view, double lambda, const double *p, double *w)
 {
     const double *c = view->c;
-    double total = 0;
-    if (rt_kokkos::on_host)
-        return add_up("shift", view, [=](int64_t q, int count) {
+    return add_up(
+        "shift", view, KOKKOS_LAMBDA(int64_t q, int count) {
             return nek_points_shift(count, lambda, c + q, p + q, w + q);
         });
-    Kokkos::parallel_reduce(
-        "shift", all(view),
-        KOKKOS_LAMBDA(int64_t q, double &sum) {
-            sum += nek_points_shift(1, lambda, c + q, p + q, w + q);
-        },
-        total);
-    return total;
 }
 
 double update_xr(const nek_view_t *view, double alpha, const double *p, const double *w, double *x,
                  double *r)
 {
     const double *c = view->c;
-    double total = 0;
-    if (rt_kokkos::on_host)
-        return add_up("update_xr", view, [=](int64_t q, int count) {
+    return add_up(
+        "update_xr", view, KOKKOS_LAMBDA(int64_t q, int count) {
             return nek_points_xr(count, alpha, c + q, p + q, w + q, x + q, r + q);
         });
-    Kokkos::parallel_reduce(
-        "update_xr", all(view),
-        KOKKOS_LAMBDA(int64_t q, double &sum) {
-            sum += nek_points_xr(1, alpha, c + q, p + q, w + q, x + q, r + q);
-        },
-        total);
-    return total;
-}
-
-double dot(const nek_view_t *view, const double *x, const double *y)
-{
-    const double *c = view->c;
-    double total = 0;
-    if (rt_kokkos::on_host)
-        return add_up("dot", view, [=](int64_t q, int count) {
-            return nek_points_dot(count, c + q, x + q, y + q);
-        });
-    Kokkos::parallel_reduce(
-        "dot", all(view),
-        KOKKOS_LAMBDA(int64_t q, double &sum) { sum += nek_points_dot(1, c + q, x + q, y + q); },
-        total);
-    return total;
-}
-
-void update_p_z(const nek_view_t *view, double beta, const double *r, double *p)
-{
-    const double *inverse = view->inverse;
-    if (rt_kokkos::on_host)
-        return each_block("update_p_z", view, [=](int64_t, int64_t q, int count) {
-            nek_points_p_z(count, beta, inverse + q, r + q, p + q);
-        });
-    Kokkos::parallel_for(
-        "update_p_z", all(view),
-        KOKKOS_LAMBDA(int64_t q) { nek_points_p_z(1, beta, inverse + q, r + q, p + q); });
-}
-
-void update_xr_z(const nek_view_t *view, double alpha, const double *p, const double *w, double *x,
-                 double *r, double sum[2])
-{
-    const double *c = view->c, *inverse = view->inverse;
-    double *rz_of = view->partial + nek_blocks(view->points);
-    if (rt_kokkos::on_host) {
-        sum[0] = add_up("update_xr_z", view, [=](int64_t q, int count) {
-            return nek_points_xr_z(count, alpha, c + q, inverse + q, p + q, w + q, x + q, r + q,
-                                   &rz_of[q / NEK_BLOCK]);
-        });
-        sum[1] = rt_sum_pairwise(rz_of, nek_blocks(view->points));
-        return;
-    }
-    Kokkos::parallel_reduce(
-        "update_xr_z", all(view),
-        KOKKOS_LAMBDA(int64_t q, double &rr, double &rz) {
-            double with_z;
-            rr +=
-                nek_points_xr_z(1, alpha, c + q, inverse + q, p + q, w + q, x + q, r + q, &with_z);
-            rz += with_z;
-        },
-        sum[0], sum[1]);
 }
 
 constexpr nek_vector_t table()
@@ -145,9 +85,6 @@ constexpr nek_vector_t table()
     t.update_p = update_p;
     t.shift = shift;
     t.update_xr = update_xr;
-    t.dot = dot;
-    t.update_p_z = update_p_z;
-    t.update_xr_z = update_xr_z;
     return t;
 }
 

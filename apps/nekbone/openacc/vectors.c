@@ -53,53 +53,9 @@ static double update_xr(const nek_view_t *view, double alpha, const double *p, c
     return total;
 }
 
-static double dot(const nek_view_t *view, const double *x, const double *y)
-{
-    const int64_t points = view->points;
-    rt_openacc_begin();
-    const double *c = view->c;
-    double total = 0;
-#pragma acc parallel loop gang vector deviceptr(c, x, y) reduction(+ : total)
-    for (int64_t q = 0; q < points; q++)
-        total += c[q] * x[q] * y[q];
-    return total;
-}
-
-static void update_p_z(const nek_view_t *view, double beta, const double *r, double *p)
-{
-    const int64_t points = view->points;
-    rt_openacc_begin();
-    const double *inverse = view->inverse;
-#pragma acc parallel loop gang vector deviceptr(inverse, r, p)
-    for (int64_t q = 0; q < points; q++)
-        p[q] = inverse[q] * r[q] + beta * p[q];
-}
-
-static void update_xr_z(const nek_view_t *view, double alpha, const double *p, const double *w,
-                        double *x, double *r, double sum[2])
-{
-    const int64_t points = view->points;
-    rt_openacc_begin();
-    const double *c = view->c, *inverse = view->inverse;
-    double rr = 0, rz = 0;
-#pragma acc parallel loop gang vector deviceptr(c, inverse, p, w, x, r) reduction(+ : rr, rz)
-    for (int64_t q = 0; q < points; q++) {
-        const double s = r[q] - alpha * w[q], square = c[q] * s * s;
-        x[q] += alpha * p[q];
-        r[q] = s;
-        rr += square;
-        rz += inverse[q] * square;
-    }
-    sum[0] = rr;
-    sum[1] = rz;
-}
-
 const nek_vector_t nek_vector_openacc = {
     .partial_size = partial_size,
     .update_p = update_p,
     .shift = shift,
     .update_xr = update_xr,
-    .dot = dot,
-    .update_p_z = update_p_z,
-    .update_xr_z = update_xr_z,
 };

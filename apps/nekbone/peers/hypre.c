@@ -13,7 +13,7 @@
 #include <math.h>
 #include "base/threads.h"
 #include "../judge/judge.h"
-#include "../precond.h"
+#include "../precond/precond.h"
 
 #define HYPRE(call) RT_EXPECT((call) == 0, RT_ENVIRONMENT, "hypre failed: " #call)
 
@@ -136,7 +136,7 @@ static double apply(nek_solver_t *solver, double norm, const double *r)
     HYPRE(HYPRE_IJVectorGetValues(s->ij_v[1], s->rows, NULL, s->values));
     for (int64_t p = 0; p < solver->view.points; p++)
         solver->z[p] = s->values[s->row[p]];
-    return solver->kernels->vector->dot(&solver->view, r, solver->z);
+    return nek_dot(&solver->view, r, solver->z);
 }
 
 static void update_p(nek_solver_t *solver, double beta, double *p)

@@ -138,7 +138,7 @@ static double *corner_factors(const nek_config_t *config)
     rt_comm_max(&folded, 1);
     if (folded > 0)
         rt_refuse(RT_USAGE, "--precond schwarz: an element folds if its shape is taken at its "
-                            "corners only: bend the mesh less, or take --precond jacobi");
+                            "corners only: bend the mesh less");
     return G;
 }
 

@@ -24,7 +24,7 @@
 #ifndef NEK_PRECOND_H
 #define NEK_PRECOND_H
 
-#include "nekbone.h"
+#include "../nekbone.h"
 
 /* 23-8-3-1 */
 enum { NEK_MOST_LEVELS = 4 };

@@ -14,7 +14,7 @@
 #ifndef NEK_LINE_HPP
 #define NEK_LINE_HPP
 
-#include "grid.h"
+#include "../precond/grid.h"
 
 /* D in [0] and its transpose in [1], by halves: even(i, l) = (D(i, l) + D(i, n-1-l)) / 2, odd with
  * a minus. The middle of an odd n belongs to the even half of a line. */
