@@ -269,7 +269,8 @@ def windows(name: str, title: str, rungs: Sequence[Rung]) -> str:
     if not rungs:
         return ''
     shares = [[100 * (s / statistics.median(rung.windows) - 1) for s in rung.windows] for rung in rungs]
-    low, high = min(-0.6 * SPREAD, min(map(min, shares)) * 1.1), max(0.6 * SPREAD, max(map(max, shares)) * 1.1)
+    low = min(-0.6 * SPREAD, 1.1 * min(min(row) for row in shares))
+    high = max(0.6 * SPREAD, 1.1 * max(max(row) for row in shares))
 
     def draw(ax: 'Axes', width: int) -> None:
         named(ax, [rung.name for rung in rungs])

@@ -195,7 +195,7 @@ def csv_text(rows: list[Row]) -> str:
     writer = csv.writer(said, lineterminator='\n')
     writer.writerow(Row._fields)
     for row in rows:
-        writer.writerow(['' if value is None else safe(value) for value in row])
+        writer.writerow(['' if value is None else safe(value) for value in row._asdict().values()])
     return said.getvalue()
 
 

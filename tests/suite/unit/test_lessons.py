@@ -87,7 +87,7 @@ class Pages(unittest.TestCase):
             shares = [float(share) for share in re.findall(r'([\d.]+)[ \u00a0]% of (?:bandwidth|FP)', page)]
             self.assertTrue(shares and max(shares) <= 102, shares)
         rung = self.lesson.result.rungs[0]
-        rung.row.profile = [results.Timer(f'a{name}', 2, seconds, seconds, moved) for name, seconds, moved in (
+        rung.row.profile = [{'timer': f'a{name}', 'calls': 2, 'seconds': seconds, 'bytes': moved} for name, seconds, moved in (
             ('', 4.0, 0.0), ('/shift', 1.0, 1e15), ('/shift/deep', 0.5, 0.0), ('/ax', 3.0, 1.5e10))]
         with mock.patch.object(self.lesson.result, 'bandwidth', lambda processor: (1e10, 'copy')):
             self.assertEqual([line.split() for line in lesson_page.timers(rung, self.lesson.result)[1:]],
