@@ -19,16 +19,15 @@ done
 # The pages and slides of a lesson with every rung, and the drawings of the primer as wide as the window.
 PYTHONPATH=$here/tests/suite/unit "$python" - <<'end' || fail "no lesson of the recorded ladders"
 from helper import SOURCE, whole_lesson
-from rooftop_suite import lesson_page, slides
+from rooftop_suite import lesson_page
 made = whole_lesson('gfnn-wave')
-pages = {name: lesson_page.html(part) for name, part in lesson_page.files(made).items()}
 primer = ''.join(f'<figure>{path.read_text()}</figure>' for path in (SOURCE / 'docs/lessons/drawings').iterdir())
-pages.update(slides=slides.slides(made), primer='<!DOCTYPE html><meta name="viewport" content="width=device-width">'
+pages = dict(lesson=lesson_page.html(made), slides=lesson_page.html(made, 'slides.html'), primer='<!DOCTYPE html><meta name="viewport" content="width=device-width">'
              f'<title>primer</title><body style="background: #fff"><style>figure, body {{margin: 0}} figure svg {{max-width: 100%}}</style>{primer}')
 for name, text in pages.items():
     open(f'{name}.html', 'w').write(text.replace('<details>', '<details open>'))
 end
-for page in lesson-cpu lesson-gpu slides primer; do
+for page in lesson slides primer; do
     "$python" "$here/tests/suite/browser.py" "$chromium" $page.html ${ROOFTOP_SHOTS-} || fail "$page: the page in Chromium"
 done
 

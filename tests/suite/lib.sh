@@ -3,7 +3,9 @@ app=rooftop
 here=$(cd "${abs_top_srcdir:-.}" && pwd)
 . "$here/tests/common/lib.sh" || exit 1
 find_python
-rooftop="$python -S $here/tools/rooftop"
+rooftop="$python -S $here/tools/rooftop" # without packages
+pages="$python $here/tools/rooftop"
+"$python" -c 'import jinja2' 2>/dev/null || pages= # no pages
 
 mkdir bin
 { cat "$here/tests/suite/standin.sh"; echo "exec '$python' -IS '$here/tests/suite/standin.py' \$app \"\$@\""; } >bin/nekbone
@@ -31,8 +33,8 @@ gfnn-wave ladder-gfnn-wave --elements 8x8x8 --steps 1
 END
     app=rooftop
     ends 0 $rooftop verify "$into"/*.json
-    ends 0 $rooftop report "$into"
-    ! grep 'not a result by' "$into/report.html" || fail "rooftop report refuses a result"
+    [ -z "$pages" ] || ends 0 $pages report "$into"
+    ! grep -s 'not a result by' "$into/report.html" || fail "rooftop report refuses a result"
     ends 0 $rooftop table "$into"/*.json --csv table.csv
     for name in "$into"/*.json; do
         ends 0 $rooftop compare "$name" "$name"

@@ -1,10 +1,9 @@
 # report.sh - rooftop report: one page that needs nothing else. Every rung is in each plot, text from a file cannot become
 # HTML, and the page says what is missing and what is wrong. judge_page.py judges it.
 . "${abs_top_srcdir:-.}/tests/suite/lib.sh" || exit 1
-"$python" -c 'import matplotlib' 2>/dev/null || python=/usr/bin/python3 # Debian's own
-"$python" -c 'import matplotlib' 2>/dev/null || skip "no Matplotlib (Debian: python3-matplotlib)"
+"$python" -c 'import jinja2, matplotlib' 2>/dev/null || skip "no Jinja2, or no Matplotlib (Debian: python3-jinja2, python3-matplotlib)"
 export MPLCONFIGDIR=$work/mpl
-without=$rooftop rooftop="$python $here/tools/rooftop" # without and with packages
+without=$rooftop rooftop=$pages
 "$python" "$here/tests/suite/samples.py" "$here" || exit 1
 
 ends 0 $rooftop report whole
@@ -47,6 +46,8 @@ EOF
 
 # --- what it refuses ---
 refuses 3 "no such folder" report nowhere
+ends 3 $without report whole
+says "a page needs Jinja2 (Debian: apt install python3-jinja2)"
 mkdir empty
 refuses 3 "no results in it" report empty
 refuses 3 "nowhere/x.html" report whole --output nowhere/x.html

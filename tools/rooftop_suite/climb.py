@@ -1,5 +1,4 @@
-"""`rooftop climb APP`: the app's ladder, verified and timed here, as a lesson: lesson.html and lesson.md in a folder, or
-lesson-cpu and lesson-gpu where rungs of both ran.
+"""`rooftop climb APP`: the app's ladder, verified and timed here, as a lesson: lesson.html in a folder.
 
 The text comes from docs/lessons/APP.md, the figures from one job with --ladder and its ceilings, the code from the
 source tree; lesson_page.py puts them together.
@@ -14,8 +13,7 @@ import subprocess
 from typing import Optional
 
 from . import (ENVIRONMENT, INVALID, USAGE, VALID, Fault, disk, figures, lesson_page, lessons, notebook, programs,
-               results)
-from . import slides, source_tree
+               results, source_tree)
 from .cli import minutes, seconds
 from .lesson_page import Page, kernel_name
 from .progress import Line
@@ -37,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--source', metavar='DIR', help='the source tree, for the code (default: that of this tool)')
     add('--no-counters', action='store_true', help='do not use Nsight Compute, which runs each CUDA rung once more')
     add('--notebook', action='store_true', help='write lesson.ipynb too: a Jupyter notebook that runs the rungs (needs nbformat)')
-    add('--slides', action='store_true', help='write slides.html too, without network or script (needs Jinja2)')
+    add('--slides', action='store_true', help='write slides.html too, without network or script')
     programs.add_arguments(parser)
 
 
@@ -196,16 +194,13 @@ def main(args: argparse.Namespace) -> int:
         words = [f'--{name}={result.program.options[name]}' for name in programs.EXTENTS[args.app]]
     whole = lesson_page.Lesson(args.app, lesson, result, pages, shlex.join([args.app, '--ladder', *words]),
                                f'No counters of Nsight Compute: {counters.why}.' if timed and counters.why else '')
-    written = lesson_page.files(whole)
-    for name, part in written.items():
-        disk.save_bytes(os.path.join(folder, f'{name}.html'), lesson_page.html(part).encode('utf-8', 'replace'))
-        disk.save_bytes(os.path.join(folder, f'{name}.md'), lesson_page.markdown(part).encode())
+    written = os.path.join(folder, 'lesson.html')
+    disk.save_bytes(written, lesson_page.html(whole).encode('utf-8', 'replace'))
     if args.notebook:
         disk.save_bytes(os.path.join(folder, 'lesson.ipynb'), notebook.notebook(whole, program, words).encode())
     if args.slides:
-        disk.save_bytes(os.path.join(folder, 'slides.html'), slides.slides(whole).encode('utf-8', 'replace'))
-    print(f'{", ".join(os.path.join(folder, f"{name}.html") for name in written)}: {len(pages)} rungs, '
-          f'{len(whole.here)} run here; the same in Markdown')
+        disk.save_bytes(os.path.join(folder, 'slides.html'), lesson_page.html(whole, 'slides.html').encode('utf-8', 'replace'))
+    print(f'{written}: {len(pages)} rungs, {len(whole.here)} run here')
     for one in pages:
         if one.rung and not one.rung.row.right:
             print(f'{args.app}: {one.name}: {one.rung.verdict}')

@@ -9,8 +9,6 @@ import sys
 from typing import Optional
 
 from . import ENVIRONMENT, USAGE, VALID, Fault, attempt, disk, lessons, machine, programs, results, source_tree, tasks
-from .page import Html, details, document, fill, inline, join
-from .prose import prose
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -88,7 +86,7 @@ def paragraphs(task: tasks.Task, exercise: lessons.Exercise) -> list[tuple[str, 
             f'Options of {task.app} follow `--`: `./check.sh -- --profile` shows where the time goes. Compare with '
             'what you predicted.']),
         ('If you are stuck', [f'Three hints, one after the other: `{tool()} exercise {task.app} {task.name} --hint '
-                              '1`, then 2 and 3. They are folded in task.html too.'] if task.hints else []),
+                              '1`, then 2 and 3.'] if task.hints else []),
         ('Afterwards', [where])]
 
 
@@ -98,21 +96,6 @@ def readme(task: tasks.Task, parts: list[tuple[str, list[str]]]) -> str:
         if body:
             text += [f'## {title}', *(lessons.filled(paragraph) for paragraph in body)]
     return '\n\n'.join(text) + '\n'
-
-
-def folded(hints: list[str], number: int = 1) -> Html:
-    """Returns the hints, each inside the one before."""
-    if not hints:
-        return Html()
-    return details(f'Hint {number}', join([prose(hints[0]), folded(hints[1:], number + 1)], '\n'))
-
-
-def page(task: tasks.Task, parts: list[tuple[str, list[str]]]) -> str:
-    body = [inline('p', 'Rooftop', 'mark'), inline('h1', f'{task.app}: write {task.name}')]
-    for title, texts in parts:
-        body += [fill('part', title=title, body=join(map(prose, texts)))] if texts else []
-        body += [folded(task.hints)] if title == 'If you are stuck' else []
-    return document(f'{task.app}: {task.name}', join(body, '\n'))
 
 
 def build_of(task: tasks.Task, bindir: Optional[str]) -> list[str]:
@@ -149,9 +132,8 @@ def files_of(task: tasks.Task, exercise: lessons.Exercise, build: list[str]) -> 
     def text(path: str) -> str:
         return lessons.text_of(os.path.join(task.tree, path))
 
-    parts = paragraphs(task, exercise)
-    files = {task.base: header(task, exercise) + tasks.started(task), 'README.md': readme(task, parts),
-             'task.html': page(task, parts), 'check.sh': check_script(task, build)}
+    files = {task.base: header(task, exercise) + tasks.started(task), 'README.md': readme(task, paragraphs(task, exercise)),
+             'check.sh': check_script(task, build)}
     if task.before:
         files[os.path.join('before', os.path.basename(task.before))] = text(task.before)
     files.update({os.path.join('headers', path): text(path) for path in tasks.headers(task)})
@@ -193,5 +175,5 @@ def main(args: argparse.Namespace) -> int:
     folder = args.into or f'{args.app}-{args.name}'
     make(task, task.exercise, build_of(task, args.bindir), folder)
     state = 'is right and slow' if task.starter else f'lacks {", ".join(task.exercise.names)}'
-    print(f'{folder}: {task.base} {state}; the task is in README.md and task.html, the test is check.sh')
+    print(f'{folder}: {task.base} {state}; the task is in README.md, the test is check.sh')
     return VALID

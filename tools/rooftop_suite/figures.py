@@ -21,9 +21,10 @@ class Rung:
     def __init__(self, row: results.Rung, of: 'Result') -> None:
         self.row, self.name, self.kind, self.verdict = row, row.name, row.kind, row.verdict
         self.ladder, self.after, self.idea, self.unit = row.ladder, row.after, row.idea, row.unit or 'unit'
-        self.seconds, self.spread = row.seconds_per_unit, row.spread
-        self.fom = row.fom_flop_per_s if row.valid else None
-        self.windows = row.window_seconds or []
+        self.seconds: Optional[float] = row.seconds_per_unit
+        self.spread: Optional[float] = row.spread
+        self.fom: Optional[float] = row.fom_flop_per_s if row.valid else None
+        self.windows: list[float] = row.window_seconds
         on_gpu = machine.is_gpu_backend(of.program.kokkos_backend)
         of_kind = 'gpu' if self.kind == 'cuda' or self.kind == 'kokkos' and on_gpu else 'cpu'
         self.serial = ', 1 thread (Serial)' if (self.kind, of.program.kokkos_backend) == ('kokkos', 'Serial') else ''
@@ -41,7 +42,7 @@ class Rung:
     @property
     def precision(self) -> str:
         known = {'fp64': 'FP64', 'fp32': 'FP32', 'fp16-tensor': 'FP16, FP32 sums', 'mixed': 'several precisions'}
-        return self.row.precision or known.get(self.row.arithmetic, self.row.arithmetic)
+        return str(self.row.precision or known.get(self.row.arithmetic, self.row.arithmetic))
 
     def over(self, before: Optional['Rung']) -> str:
         """Returns how many times as fast as another rung it is; '' if one of them is not VALID."""
@@ -72,7 +73,8 @@ class Result:
 
     def ceilings(self, processor: str) -> Optional[Ceilings]:
         """Returns the ceilings of a processor in this job, of one rank: one for all rungs."""
-        return self.program.ceilings_gpu if processor == 'gpu' else self.program.ceilings_cpu
+        ceilings: Optional[Ceilings] = self.program.ceilings_gpu if processor == 'gpu' else self.program.ceilings_cpu
+        return ceilings
 
     def bandwidth(self, processor: str) -> tuple[Optional[float], str]:
         """Returns the highest bandwidth, of all ranks, and the loop that has it; or (None, '')."""

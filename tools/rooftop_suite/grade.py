@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Optional, Union
 
 from . import ENVIRONMENT, INVALID, MEMORY, USAGE, VALID, Fault, attempt, duel, figures, lesson_page, lessons, sandbox
-from . import disk, machine, one_line, programs, results, tasks
+from . import disk, machine, one_line, programs, records, results, tasks
 from .attempt import NotBuilt
 from .cli import count, seconds
 from .progress import Line
@@ -116,7 +116,7 @@ class NotRight(NamedTuple):
     held: int = 0
 
 
-def explained(check: results.Check) -> str:
+def explained(check: records.Record) -> str:
     """Returns a failed check in words."""
     if check.convergence:
         return f'{check.name}: not converged'

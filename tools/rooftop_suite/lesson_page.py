@@ -1,24 +1,19 @@
-"""A lesson as a page: what is known of each rung, as HTML and as Markdown.
+"""A lesson as a page (lesson.html) or as slides (slides.html): what is known of each rung.
 
 First the picture of the whole climb and the roofline; then a section per rung that ran here: idea, drawing, question
-with this machine's ceilings, and folded away the answer and what this machine did. files() says which pages there
-are. Of the rungs that cannot run here it says why, together at the end. Nothing is shown that cannot be: no share above
+with this machine's ceilings, and folded away the answer and what this machine did. Of the rungs that cannot run here it says why, together at the end. Nothing is shown that cannot be: no share above
 102 %, no rate without a ceiling.
 """
-import itertools
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Optional
 
-from . import drawings, figures, lessons, page, plots, recorded, sections
-from .page import Html, details, fill, inline, join, pre
+from . import drawings, figures, lessons, plots, recorded
 from .programs import EXTENTS
-from .prose import plain, prose
 
 NEAR = 0.6  # of a ceiling: less, and something else sets the time
 MOST_CODE = 25  # lines per rung
 LONGEST = 40  # letters of a kernel's name
-COLUMNS = ('us per unit', 'step', 'of bandwidth', 'of FMA')
 RATE = re.compile(r'\d\s(?:GB/s|TB/s|GFlop/s|TFlop/s)')
 
 
@@ -49,36 +44,21 @@ class Page:
 
 @dataclass(repr=False, eq=False)
 class Lesson:
-    """A whole lesson. note: a line below the figures; processor: 'cpu' or 'gpu' if the page is on its rungs only."""
+    """A whole lesson. note: a line below the figures."""
     app: str
     text: lessons.Lessons
     result: figures.Result
     pages: list[Page]
     command: str
     note: str = ''
-    processor: str = ''
 
     @property
     def here(self) -> list[Page]:
         return [one for one in self.pages if one.rung]
 
     @property
-    def shown(self) -> list[tuple[int, Page]]:
-        """Returns the rungs of this page, each with its number."""
-        return [(i, one) for i, one in enumerate(self.here, 1)
-                if one.rung and self.processor in ('', one.rung.processor)]
-
-    @property
     def elsewhere(self) -> list[Page]:
         return [one for one in self.pages if not one.rung]
-
-
-def files(lesson: Lesson) -> dict[str, Lesson]:
-    """Returns {name: lesson}: one page, or one per processor where rungs of both ran."""
-    both = lesson.result.processors
-    return {'lesson': lesson} if len(both) < 2 else {
-        f'lesson-{one}': replace(lesson, processor=one, note=f'The rungs of the {other.upper()} are in lesson-{other}. '
-                                 f'{lesson.note}'.strip()) for one, other in zip(both, both[::-1])}
 
 
 # ---- Questions with this machine's ceilings ----
@@ -142,7 +122,7 @@ def measured(rung: Optional[figures.Rung]) -> list[str]:
     said = [f'{figures.short(rung.seconds / scale)} {unit} per {rung.unit}',
             f'spread {100 * rung.spread:.1f} %' if rung.spread is not None and len(rung.windows) > 1 else '',
             f'{rung.step} over {rung.after}' if rung.step else '',
-            f'{figures.short(rung.fom / 1e9)} {sections.CREDITED}' if rung.fom else '',
+            f'{figures.short(rung.fom / 1e9)} {plots.CREDITED}' if rung.fom else '',
             rate(rung.bytes, 'GB/s', 'bandwidth'), rate(rung.flops, 'GFlop/s', arithmetic)]
     return [line for line in said if line]
 
@@ -195,12 +175,9 @@ def report(result: figures.Result, before: list[figures.Rung]) -> list[str]:
     return [line for line in (least(rung, result), *measured(rung), unsteady) if line]
 
 
-# ---- What both forms share ----
+# ---- What a page takes ----
 
-def cells(one: Page) -> list[str]:
-    rung = one.rung
-    if not rung:
-        return ['-'] * len(COLUMNS)
+def cells(rung: figures.Rung) -> list[str]:
     return [f'{1e6 * rung.seconds:.2f}' if rung.seconds else '-', rung.step or '-',
             figures.share_text(rung.share_bandwidth), figures.share_text(rung.share_flops)]
 
@@ -231,92 +208,22 @@ def answer(one: Page) -> list[str]:
     return [one.lesson.answer, f'*What did not help.* {one.lesson.unhelpful}'] if one.lesson else []
 
 
-# ---- Markdown ----
+# ---- Pages ----
 
-def fenced(text: str, language: str = '') -> str:
-    return f'```{language}\n{text}\n```'
+def html(lesson: Lesson, template: str = 'lesson.html') -> str:
+    """Returns the page, or slides: after the slide that asks, one says what this machine did, with the climb up to this
+    rung."""
+    from . import page, sections  # only these need Jinja2
+    from .prose import prose
+    drawn, result = sections.Figures(), lesson.result
 
+    def climb(number: int, one: Page) -> page.Markup:
+        so_far = [other.rung for other in lesson.here[:number] if other.rung and other.ladder == one.ladder]
+        return drawn.climb(lesson.app, one.ladder, so_far, f'-{number}')
 
-def markdown_page(lesson: Lesson, number: int, one: Page) -> list[str]:
-    out, text = [f'## {number}. {one.name} ({plots.KINDS[one.kind]})'], one.lesson
-    if text:
-        out += [f'**Idea.** {plain(text.idea)}', f'**Data.** {drawings.words(text.drawing)}.' if text.drawing else '',
-                f'**Predict.** {plain(question(lesson, one, text.predict))}']
-    out.append('<details><summary>The answer, and what this machine did</summary>\n')
-    out += [plain(part) for part in answer(one)]
-    for said, block in machine(lesson, one):
-        out += [said] + ([fenced(block)] if block else [])
-    out += ['</details>', f'**Look at.** {plain(text.look)}' if text else '']
-    title, lines = one.code()
-    out += [f'{title}:', fenced('\n'.join(lines), 'diff' if one.changed else 'c')] if lines else []
-    out.append(f'Source: `{one.path}`' if one.path else '')
-    return [part for part in out if part]
-
-
-def markdown(lesson: Lesson) -> str:
-    head = [f'# {lesson.text.title}', plain(lesson.text.introduction), machine_line(lesson.result),
-            f'`{lesson.command}`']
-    rows = ['| rung | ' + ' | '.join(COLUMNS) + ' | |', '|---|' + '---:|' * len(COLUMNS) + '---|']
-    rows += ['| ' + ' | '.join([one.name, *cells(one), one.rung.verdict if one.rung else '']) + ' |'
-             for one in lesson.here]
-    body = [part for number, one in lesson.shown for part in markdown_page(lesson, number, one)]
-    left = ['## What did not run here', *reasons(lesson), f'Their lessons are in docs/lessons/{lesson.app}.md.'] \
-        if lesson.elsewhere else []
-    return '\n\n'.join(head + ['## The whole climb', '\n'.join(rows), lesson.note] + body + left) + '\n'
-
-
-# ---- HTML ----
-
-def labelled(label: str, text: str) -> Html:
-    return prose(f'**{label}.** {text}')
-
-
-def code_of(lines: list[str], diff: bool) -> Html:
-    """Returns code, or a diff in its colours."""
-    marks = {'+': 'ins', '-': 'del', '@': 'i'}
-    runs = itertools.groupby(lines, lambda line: marks.get(line[:1], '') if diff or line[:2] == '@@' else '')
-    return pre(join((inline(mark, '\n'.join(run)) if mark else '\n'.join(run) for mark, run in runs), '\n'), 'diff')
-
-
-def drawing_of(one: Page) -> Html:
-    if not (one.lesson and one.lesson.drawing):
-        return Html()
-    spec = drawings.parsed(one.lesson.drawing)
-    places = join(fill('place', place=place, name='shared memory' if place == 'shared' else place, kept=kept)
-                  for place, kept in spec.places)
-    return fill('drawing', what=spec.what, cells=Html(drawings.cells(one.lesson.drawing)), who=drawings.shared_by(spec),
-                places=places)
-
-
-def html_page(lesson: Lesson, number: int, one: Page) -> Html:
-    text = one.lesson
-    out = [labelled('Idea', text.idea), drawing_of(one), labelled('Predict', question(lesson, one, text.predict))] \
-        if text else []
-    body = [prose(part) for part in answer(one)]
-    for said, block in machine(lesson, one):
-        body += [inline('p', said)] + ([pre(block)] if block else [])
-    out.append(details('The answer, and what this machine did', join(body, '\n')))
-    out += [labelled('Look at', text.look)] if text else []
-    title, lines = one.code()
-    out += [details(title, code_of(lines, bool(one.changed)))] if lines else []
-    out += [inline('p', join(['The source: ', inline('code', one.path)]))] if one.path else []
-    return fill('page of a rung', number=number, name=one.name, body=join(out, '\n'),
-                under=plots.KINDS[one.kind] + (f', ladder {one.ladder}' if one.ladder else ''))
-
-
-def html(lesson: Lesson) -> str:
-    """Returns the page."""
-    drawn, result, shown = sections.Figures(small=True), lesson.result, lesson.shown
-    climbs = [drawn.climb(lesson.app, ladder, rungs, str(i))
-              for i, (ladder, rungs) in enumerate(result.ladders().items())]
-    rooflines = [drawn.roofline(lesson.app, result, processor) for processor in result.processors
-                 if lesson.processor in ('', processor)]
-    rows = [[one.name, *cells(one), page.verdict(one.rung.verdict)] for _, one in shown if one.rung]
-    absent = fill('not here', app=lesson.app, reasons=join(inline('li', reason) for reason in reasons(lesson))) \
-        if lesson.elsewhere else ''
-    body = fill('lesson', title=lesson.text.title, introduction=prose(lesson.text.introduction),
-                machine=machine_line(lesson.result), command=lesson.command,
-                links=join(page.link(f'rung-{number}', one.name) for number, one in shown),
-                table=page.table(['rung', *COLUMNS, ''], rows, lesson.note), figures=join([*climbs, *rooflines], '\n'),
-                rungs=join((html_page(lesson, number, one) for number, one in shown), '\n'), absent=absent)
-    return page.document(lesson.text.title, body)
+    climbs = [drawn.climb(lesson.app, ladder, rungs, str(i)) for i, (ladder, rungs) in enumerate(result.ladders().items())]
+    rows = [[one.name, *cells(one.rung), page.parts.verdict(one.rung.verdict)] for one in lesson.here if one.rung]
+    return page.render(template, title=lesson.text.title, lesson=lesson, prose=prose, kinds=plots.KINDS, question=question,
+                       machine=machine, answer=answer, reasons=reasons(lesson), machine_line=machine_line(result),
+                       parsed=drawings.parsed, climb=climb, climbs=page.join(climbs, '\n'), rows=rows,
+                       rooflines=drawn.rooflines(lesson.app, result), without_plots=plots.missing())

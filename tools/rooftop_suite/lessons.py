@@ -130,6 +130,13 @@ def code_in(text: str) -> list[str]:
     return re.findall(r'`([^`]+)`', text)
 
 
+def plain(text: str) -> str:
+    """Returns a lesson's text with its links as text, those to files by their name as code: targets are elsewhere."""
+    def named(link: 're.Match[str]') -> str:
+        return f'`{link[1]}`' if link[2].partition('#')[0].endswith('/' + link[1]) else link[1]
+    return re.sub(r'\[([^\]]*)\]\(([^)]*)\)', named, re.sub(r'\[`([^\]]*)`\]\(', r'[\1](', text))
+
+
 def exercise_in(text: str, where: str) -> Exercise:
     found = re.fullmatch(r'((?:`\w+`(?:, )?)+)(?: with `([^`]+)`)?: (.+)', text, re.S)
     if not found:

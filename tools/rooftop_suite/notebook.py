@@ -1,9 +1,9 @@
 """A lesson as a Jupyter notebook: it runs the rungs, says what each did, and draws the climb."""
 import os
 
-from . import ENVIRONMENT, Fault, drawings, shipped
+from . import ENVIRONMENT, Fault, shipped
 from .lesson_page import Lesson, Page, answer, question
-from .prose import plain
+from .lessons import plain
 
 SETUP = '''import os, subprocess, sys
 from IPython.display import HTML, display
@@ -29,8 +29,8 @@ def run(rung):
 
 def climb():
     """Draws the figures of merit so far; of rungs that the machine disturbed there are none."""
-    drawn = plots.climb('climb', {app!r}, ran, 'GFlop/s of credited work', 1e9, small=True)
-    display(HTML(f'<div style="max-width: 35rem; background: #fff">{{svg.coloured(drawn)}}</div>') if drawn else
+    drawn = plots.climb('climb', {app!r}, ran)
+    display(HTML(f'<div style="max-width: 45rem; background: #fff">{{svg.first(drawn)}}</div>') if drawn else
             HTML('<p>Every rung was disturbed: run the cells again on a quiet machine.</p>'))
 '''
 
@@ -41,7 +41,7 @@ def rung_cells(lesson: Lesson, one: Page) -> list[tuple[str, str]]:
     if not text:
         return [('markdown', f'## {one.name}'), ('code', f'run({one.name!r})')]
     parts = [f'## {one.name}', f'**Idea.** {plain(text.idea)}',
-             f'**Data.** {drawings.words(text.drawing)}.' if text.drawing else '',
+             f'**Data.** {text.drawing}.' if text.drawing else '',
              f'**Predict**, before you run the next cell. {plain(question(lesson, one, text.predict))}']
     folded = '\n\n'.join(['<details><summary>The answer</summary>', *map(plain, answer(one)), '</details>',
                           f'**Look at.** {plain(text.look)}'])

@@ -2,14 +2,14 @@
 from collections.abc import Sequence
 from typing import Optional
 
-from .results import Timer
+from .records import Record
 
 PHASES = {'pack': 'pack', 'unpack': 'pack', 'messages': 'messages', 'sum': 'sums', 'waiting': 'waiting'}
 PARTS = ('compute', *dict.fromkeys(PHASES.values()))
 EXCHANGES = ('halo', 'gather-scatter')  # timers around an exchange
 
 
-def phases_of(profile: Sequence[Timer], ranks: int) -> Optional[dict[str, float]]:
+def phases_of(profile: Sequence[Record], ranks: int) -> Optional[dict[str, float]]:
     """Returns the seconds of each phase, of an average rank. What is in no timer of a phase is computing; an exchange
     on the stream of GPUs is not divided, and is messages. None: there is no profile, or there are several ranks and no
     timer of a phase, because a kernel does everything."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SPREAD = 10.0  # per cent: windows that differ by more make a rung UNSTEADY
+CREDITED = 'GFlop/s of credited work'
 NEAR = 3.0  # per cent: farther dots are drawn nearer
 KINDS = {'cpu': 'CPU', 'cuda': 'CUDA', 'kokkos': 'Kokkos', 'openacc': 'OpenACC'}
 SIGNS = 'osD^vP'  # of ladders and curves
@@ -66,15 +67,14 @@ def missing() -> str:
         return 'No plots: Matplotlib is missing where this was made.'
 
 
-def both(name: str, title: str, what: str, height: float, draw: Callable[['Axes', int], None],
-         small: bool = False) -> str:
-    """Returns a plot in both widths; small: only in the narrow one, for windows of any width."""
+def both(name: str, title: str, what: str, height: float, draw: Callable[['Axes', int], None]) -> str:
+    """Returns a plot in both widths."""
     if missing():
         return ''
     import matplotlib
     from matplotlib.figure import Figure
     parts = []
-    for form, width in (('plot', NARROW),) if small else (('plot wide', WIDE), ('plot narrow', NARROW)):
+    for form, width in (('plot wide', WIDE), ('plot narrow', NARROW)):
         with matplotlib.rc_context({**LOOK, 'svg.hashsalt': f'{name}-{width}'}):
             figure, file = Figure((width / 72, height / 72)), io.StringIO()
             figure.set_layout_engine('constrained', w_pad=2 / 72, h_pad=4 / 72)
@@ -152,9 +152,9 @@ def overview(name: str, title: str, shares: Sequence[Share]) -> str:
 
 # ---- The climb ----
 
-def climb(name: str, title: str, rungs: Sequence[Rung], unit: str, scale: float, small: bool = False) -> str:
+def climb(name: str, title: str, rungs: Sequence[Rung]) -> str:
     """Returns bars of the figure of merit, the first rung on top."""
-    values = [rung.fom / scale for rung in rungs if rung.fom]
+    values = [rung.fom / 1e9 for rung in rungs if rung.fom]
     if not values:
         return ''
     log = max(values) > 20 * min(values)
@@ -164,9 +164,9 @@ def climb(name: str, title: str, rungs: Sequence[Rung], unit: str, scale: float,
         named(ax, [rung.name for rung in rungs])
         room, ends = width - 26 - WIDTH * max(len(printable(rung.name)) for rung in rungs), []
         for i, rung in enumerate(rungs):
-            value, at = rung.fom / scale if rung.fom else low, 6.0
+            value, at = rung.fom / 1e9 if rung.fom else low, 6.0
             ax.barh(i, value - low, 0.66, low, color=COLOURS[rung.kind])
-            for words, colour in ends_of(rung, scale):
+            for words, colour in ends_of(rung):
                 ax.annotate(words, (value, i), (at, 0), textcoords='offset points', color=COLOURS[colour], va='center',
                             annotation_clip=False).set_in_layout(False)
                 at += WIDTH * len(words) + 8
@@ -175,20 +175,20 @@ def climb(name: str, title: str, rungs: Sequence[Rung], unit: str, scale: float,
         ax.set_xscale('log' if log else 'linear')
         ax.set_xlim(low, max(ends))
         ticks(ax.xaxis, room)
-        ax.set_xlabel(f'{unit}{", logarithmic" if log else ""}', loc='right')
+        ax.set_xlabel(f'{CREDITED}{", logarithmic" if log else ""}', loc='right')
         ax.spines['left'].set_visible(False)
         legend(ax, kinds_of(rungs))
 
-    said = '; '.join(f'{rung.name}: {short(rung.fom / scale) if rung.fom else rung.verdict}' for rung in rungs)
-    return both(name, title, f'Bars of {unit}, one per rung. {said}',
-                24 * len(rungs) + 54 + of_legend(kinds_of(rungs)), draw, small)
+    said = '; '.join(f'{rung.name}: {short(rung.fom / 1e9) if rung.fom else rung.verdict}' for rung in rungs)
+    return both(name, title, f'Bars of {CREDITED}, one per rung. {said}',
+                24 * len(rungs) + 54 + of_legend(kinds_of(rungs)), draw)
 
 
-def ends_of(rung: Rung, scale: float) -> list[tuple[str, str]]:
+def ends_of(rung: Rung) -> list[tuple[str, str]]:
     """Returns the labels at the end of a rung's bar: (text, colour) each."""
     if not rung.fom:
         return [('not timed' if rung.verdict == 'VALID' else rung.verdict, 'bad')]
-    return [(short(rung.fom / scale), 'ink')] + ([(rung.step, 'soft')] if rung.step else [])
+    return [(short(rung.fom / 1e9), 'ink')] + ([(rung.step, 'soft')] if rung.step else [])
 
 
 def ticks(axis: Any, room: float) -> None:
@@ -219,8 +219,7 @@ def spread_out(wanted: list[float], room: float, least: float) -> list[float]:
     return heights
 
 
-def roofline(name: str, title: str, points: list[Dot], roofs: dict[str, tuple[str, float]],
-             small: bool = False) -> str:
+def roofline(name: str, title: str, points: list[Dot], roofs: dict[str, tuple[str, float]]) -> str:
     """roofs: {'bandwidth': (label, GB/s), 'fp64': (label, GFlop/s), 'fp32': ...}, those that were measured."""
     if not points or 'bandwidth' not in roofs:
         return ''
@@ -258,7 +257,7 @@ def roofline(name: str, title: str, points: list[Dot], roofs: dict[str, tuple[st
 
     said = '; '.join(f'{p.name}: {short(p.intensity)} flop per byte, {short(p.rate)} GFlop/s' for p in points)
     return both(name, title, f'Ceilings: {", ".join(label for label, _ in roofs.values())}. Points: {said}',
-                tall + 68 + 17 * len(roofs) + of_legend(kinds_of(points), ladders), draw, small)
+                tall + 68 + 17 * len(roofs) + of_legend(kinds_of(points), ladders), draw)
 
 
 # ---- Noise ----
@@ -269,7 +268,8 @@ def windows(name: str, title: str, rungs: Sequence[Rung]) -> str:
     if not rungs:
         return ''
     shares = [[100 * (s / statistics.median(rung.windows) - 1) for s in rung.windows] for rung in rungs]
-    low, high = min(-0.6 * SPREAD, min(map(min, shares)) * 1.1), max(0.6 * SPREAD, max(map(max, shares)) * 1.1)
+    low = min(-0.6 * SPREAD, 1.1 * min(min(row) for row in shares))
+    high = max(0.6 * SPREAD, 1.1 * max(max(row) for row in shares))
 
     def draw(ax: 'Axes', width: int) -> None:
         named(ax, [rung.name for rung in rungs])

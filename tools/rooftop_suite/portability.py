@@ -7,11 +7,10 @@ on one of them (S. J. Pennycook, J. D. Sewall, V. W. Lee, "Implications of a met
 92, 2019, with application efficiency).
 """
 import argparse
-import json
 import statistics
 from typing import NamedTuple, Optional
 
-from . import INVALID, USAGE, VALID, Fault, compare, disk, figures, page, results, table
+from . import INVALID, USAGE, VALID, Fault, compare, figures, results, table
 from .results import Program
 
 Ladder = tuple[str, str]  # app, and ladder
@@ -23,8 +22,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         'their archives')
     add('--without', action='append', default=[], metavar='RUNG', help='leave a rung out, such as one for a special '
         'case of the problem (may be given again)')
-    add('--html', metavar='FILE', help='write a page')
-    add('--json', action='store_true', help='print JSON, for programs')
 
 
 class Cell(NamedTuple):
@@ -159,26 +156,11 @@ def metric_text(row: Row) -> str:
     return '-' if row.metric is None else f'{row.metric:.3f}'
 
 
-def html(tables: list[Table]) -> str:
-    parts = [page.join([page.inline('h2', f'{one.app} {one.ladder}'.rstrip()), page.table(
-        ('rung', *one.platforms, 'metric'),
-        [[row.rung, *(said(row.cells[name]) for name in one.platforms), metric_text(row)] for row in one.rows],
-        'best: ' + '; '.join(f'{rung} on {name}' for name, rung in one.best.items()))]) for one in tables]
-    return page.document('Performance portability', page.join([*parts, page.inline('p', NOTE)]))
-
-
 NOTE = ('metric: harmonic mean of the shares over all platforms (Pennycook, Sewall, Lee); 0 where a rung does not run '
         'on one of them, - where one has no figure of merit.')
 
 
 def main(args: argparse.Namespace) -> int:
     tables = tables_of(args.results, args.without)
-    if args.json:
-        rows = [[{**row._asdict(), 'cells': {key: cell._asdict() for key, cell in row.cells.items()}}
-                 for row in one.rows] for one in tables]
-        print(json.dumps([{**one._asdict(), 'rows': row} for one, row in zip(tables, rows)], indent=1))
-        return VALID
-    if args.html:
-        disk.save_bytes(args.html, html(tables).encode('utf-8', 'backslashreplace'))
     print('\n'.join([line for one in tables for line in [*lines_of(one), '']] + [NOTE]))
     return VALID

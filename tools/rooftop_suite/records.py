@@ -1,18 +1,17 @@
 """What a result may be, and its members as attributes.
 
 docs/result-schema.json is the one text that says what may be in a file; check() holds a value against a rule of it, with
-as much of JSON Schema as that file uses. A Record then has the members that the suite reads, each with its type.
+as much of JSON Schema as that file uses. A Record then has the members as attributes.
 """
-import dataclasses
 import functools
 import json
 import re
-from dataclasses import dataclass
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Callable, TypeVar
 
 from . import Json, shipped
 
 MOST = 1e30  # of any number: products and ratios of results stay finite
+EMPTY: dict[str, Callable[[], Any]] = {'array': list, 'object': dict, 'string': str, 'boolean': bool}
 TYPES: dict[str, Any] = {'string': str, 'object': dict, 'array': list, 'null': type(None), 'number': (int, float)}
 
 
@@ -75,43 +74,61 @@ def check(rule: Json, value: Any, where: str = '') -> None:
             check(known.get(name, more), member, at + name)
 
 
-def made(kind: Any, value: Any) -> Any:
-    """Returns a JSON value as its type wants it: records made of objects."""
-    origin, arguments = get_origin(kind), get_args(kind)
-    if value is None or origin is Union:
-        return None if value is None else made(arguments[0], value) if arguments[-1] is type(None) else value
-    if origin is list:
-        return [made(arguments[0], member) for member in value]
-    if origin is dict:
-        return {name: made(arguments[1], member) for name, member in value.items()}
-    if isinstance(kind, type) and issubclass(kind, Record):
-        return kind.from_json(value)
-    return int(value) if kind is int else value
-
-
 R = TypeVar('R', bound='Record')
+KINDS: dict[str, type['Record']] = {}  # by the name of their rule
 
 
-@dataclass(repr=False, eq=False)
 class Record:
-    """A JSON object that follows its rule. A member without a default is always there; one with a default is left out
-    when it is None or empty. Members that a record does not know are passed over."""
+    """A JSON object that follows a rule of the schema, with its members as attributes. One that is absent is empty: None, or
+    a text, list or object with nothing in it. Members that the rule does not name are passed over."""
+    definition = ''  # in the schema
+
+    def __init_subclass__(cls, kind: str) -> None:
+        cls.definition, KINDS[kind] = kind, cls
+
+    def __init__(self, **members: Any) -> None:
+        for name, value in members.items():
+            setattr(self, name, value)
 
     @classmethod
-    @functools.lru_cache(maxsize=None)
-    def members(cls) -> dict[str, tuple[Any, bool]]:
-        """Returns {name: (type, whether it is always there)}."""
-        hints = get_type_hints(cls)
-        return {member.name: (hints[member.name], member.default is dataclasses.MISSING and
-                              member.default_factory is dataclasses.MISSING) for member in dataclasses.fields(cls)}
+    def member(cls, name: str) -> Json:
+        """Returns the rule of a member."""
+        known = rule_of(cls.definition)['properties']
+        if name not in known:
+            raise AttributeError(f'{cls.definition} has no member {name}')
+        rule: Json = known[name]
+        return rule
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        vars(self)[name] = made(self.member(name), value)
+
+    def __getattr__(self, name: str) -> Any:
+        return vars(self).setdefault(name, EMPTY.get(str(self.member(name).get('type')), lambda: None)())
 
     @classmethod
     def from_json(cls: type[R], value: Json) -> R:
-        return cls(**{name: made(kind, value[name]) for name, (kind, _) in cls.members().items() if name in value})
+        known = rule_of(cls.definition)['properties']
+        return cls(**{name: member for name, member in value.items() if name in known})
 
     def to_json(self) -> Json:
-        return {name: plain(getattr(self, name)) for name, (_, required) in self.members().items()
-                if required or getattr(self, name) not in (None, {}, [])}
+        """Returns the object, without members that are empty and need not be there."""
+        required = rule_of(self.definition)['required']
+        return {name: plain(value) for name, value in vars(self).items()
+                if name in required or value not in (None, '', {}, [])}
+
+
+def made(rule: Json, value: Any) -> Any:
+    """Returns a JSON value with records in place of the objects whose rule has a name."""
+    if isinstance(value, list):
+        return [made(rule.get('items', {}), member) for member in value]
+    if isinstance(value, dict) and '$ref' in rule:
+        kind = rule['$ref'].rpartition('/')[2]
+        if kind not in KINDS:
+            type(kind, (Record,), {}, kind=kind)  # enters itself
+        return KINDS[kind].from_json(value)
+    if isinstance(value, dict):
+        return {name: made(rule.get('additionalProperties') or {}, member) for name, member in value.items()}
+    return int(value) if rule.get('type') == 'integer' and isinstance(value, float) else value
 
 
 def plain(value: Any) -> Any:

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from . import ENVIRONMENT, USAGE, VALID, Fault, archive, disk, plots, results, svg
 from .evidence import Evidence
 from .figures import DASH, Result, percent, scaled
-from .page import Html, attribute, details, document, facts, fill, inline, join, link, table, verdict
+from .page import Markup, inline, join, listed, parts, render
 from .results import Program
-from .sections import CREDITED, Figures, Section, listed, powers, roofline, small
+from .sections import PURPOSES, Figures, Section, powers, roofline
 
 LONGEST_VARIABLE = 80  # letters of an environment variable that is shown
 BUILD = ('cpu', 'threads', 'gpu', 'mpi', 'kokkos', 'kokkos_backend', 'compiler', 'flags')  # of a program's result
@@ -50,7 +50,7 @@ def picture(name: str, output: str) -> int:
     panels: list[tuple[str, str]] = []
     for ladder, rungs in result.ladders().items():
         panels.append((f'The ladder{" " + ladder if ladder else ""}: {program.program}, {chip}, {program.date[:10]}',
-                       plots.climb(f'climb{len(panels)}', f'The ladder of {program.program}', rungs, CREDITED, 1e9)))
+                       plots.climb(f'climb{len(panels)}', f'The ladder of {program.program}', rungs)))
     for processor in result.processors:
         panels.append((f'The roofline of the {processor.upper()}: the same rungs below the ceilings of the same job',
                        roofline(program.program, result, processor)[0]))
@@ -88,7 +88,7 @@ class Report:
 
     # -- all apps --
 
-    def overview(self) -> Html:
+    def overview(self) -> Markup:
         shares = []
         for name, _, result in self.lines:
             rung = result.rungs[0]
@@ -96,9 +96,9 @@ class Report:
             said = f'{scaled(rung.fom)} GFlop/s' if rung.fom else rung.verdict
             shares.append(plots.Share(name, rung.name, rung.kind, share, of, said, bool(rung.fom)))
         drawn = plots.overview('overview', 'The apps below their ceilings', shares) if shares else ''
-        return self.figures.figure(drawn, fill('of the overview'))
+        return self.figures.figure(drawn, parts.of_overview())
 
-    def headline(self) -> Html:
+    def headline(self) -> Markup:
         run = self.evidence.run
         ratios = run.aggregate.ratios if run else {}
         without = [app for app in self.evidence.apps() if app not in {app for _, app, _ in self.lines}]
@@ -107,26 +107,26 @@ class Report:
         peak = run.peak if run else {}
         declared = [peak[app].declared if name != app and app in peak else '' for name, app, _ in self.lines]
         rows = listed([
-            ('app', [link(app, name) for name, app, _ in self.lines]),
-            ('rung', [join([rung.name, small([said])]) for rung, said in zip(rungs, declared)]),
+            ('app', [parts.link(app, name) for name, app, _ in self.lines]),
+            ('rung', [join([rung.name, parts.reasons([said])]) for rung, said in zip(rungs, declared)]),
             ('precision', [rung.precision or DASH for rung in rungs]),
-            ('verdict', [join([verdict(rung.verdict), small(rung.row.disturbed)]) for rung in rungs]),
+            ('verdict', [join([parts.verdict(rung.verdict), parts.reasons(rung.row.disturbed)]) for rung in rungs]),
             ('GFlop/s', [inline('b', scaled(rung.fom)) if rung.fom else DASH for rung in rungs]),
             ('spread', [percent(rung.spread if len(rung.windows) > 1 else None) for rung in rungs]),
             ('share of ceiling', [f'{percent(s[0][0])} of {s[0][1]}' if s else DASH for s in shares]),
             *(powers(rungs) if rungs else []),
             ('of reference', [f'{ratios[name]:.3f}' if name in ratios else DASH for name, _, _ in self.lines])],
-            fill('of the headline'), words=4) if rungs else Html()
-        return join([rows, fill('missing', text=f'Not measured: {", ".join(without)}.') if without else ''])
+            parts.of_headline(), words=4) if rungs else Markup()
+        return join([rows, parts.missing(f'Not measured: {", ".join(without)}.') if without else ''])
 
-    def about(self) -> Html:
+    def about(self) -> Markup:
         run = self.evidence.run
         versions = sorted({result.program.version for result in self.evidence.all()})
         if not run:
-            return facts([('version', ', '.join(versions))])
+            return parts.facts([('version', ', '.join(versions))])
         total, source = run.aggregate, run.source
         spent = sum(step.seconds or 0 for step in run.steps)
-        return facts([
+        return parts.facts([
             ('aggregate', join([inline('b', f'{total.value:.3f}'), f' of {total.reference}']) if total.value else
              f'none: {total.why}'),
             ('size', run.size), ('official', 'yes' if run.official else 'no'),
@@ -136,18 +136,6 @@ class Report:
             ('commit', inline('code', source.commit[:12]) if source.commit else ''),
             ('changed files', ', '.join(source.changed)), ('started', run.started), ('finished', run.finished),
             ('running time', f'{spent:,.0f} s' if spent else '')])
-
-    def trust(self) -> Html:
-        """The flags, in a box that is open if one is bad."""
-        flags = self.evidence.flags
-        bad = sum(flag.bad for flag in flags)
-        if not flags:
-            return inline('p', 'Nothing was found that speaks against these numbers.')
-        head = f'{bad} that make them worthless, ' if bad else ''
-        list_ = join(fill('flag', bad=attribute('class', 'bad') if flag.bad else '', text=join(
-            [inline('b', 'Wrong.'), f' {flag.text}.'] if flag.bad else [f'{flag.text}.'])) for flag in flags)
-        return details(f'What to know before trusting these numbers ({head}{len(flags) - bad} to consider)',
-                       fill('flags', items=list_), open_=bool(bad))
 
     # -- the machine --
 
@@ -178,28 +166,22 @@ class Report:
                  if len(str(value)) <= LONGEST_VARIABLE} if isinstance(variables, dict) else {}
         return rows + [('variables', ' '.join(f'{name}={value}' for name, value in short.items()))]
 
-    def environment(self) -> Html:
-        rows = [(name, value) for name, value in (*self.build(), *self.system()) if value not in ('', 'none')]
-        body = table(['of the machine and the build', ''], rows, words=2) if rows else \
-            fill('missing', text='This folder has no environment.')
-        return fill('section', name='environment', title='Environment', body=body)
+    def environment(self) -> list[tuple[str, str]]:
+        return [(name, value) for name, value in (*self.build(), *self.system()) if value not in ('', 'none')]
 
     def page(self) -> str:
         evidence, every, run = self.evidence, self.evidence.all(), self.evidence.run
         apps = evidence.apps()
-        sections = [Section(app, evidence, self.figures).html() for app in apps]
+        sections = {app: Section(app, evidence, self.figures).html() for app in apps}
         used: Sequence[Result] = [result for _, _, result in self.lines] or every
         chips = sorted({getattr(result.program, chip) for result in used for chip in result.processors} - {''})
         dates = sorted(result.program.date for result in every)
         lead = [', '.join(sorted({result.program.host for result in every})), f'size {run.size}' if run else '',
                 'official' if run and run.official else '', run.started if run else dates[0] if dates else '',
-                verdict(evidence.verdict())]
+                parts.verdict(evidence.verdict())]
         on = self.system_name or ' and '.join(chips)
-        lacking = [app for app in apps if app not in evidence.scales]
-        body = fill('report', title=f'Rooftop on {on}' if on else 'Rooftop', lead=join(lead, ' · '),
-                    links=join(link(name, name) for name in (*apps, 'environment')), overview=self.overview(),
-                    headline=self.headline(), about=self.about(), trust=self.trust(), folder=evidence.here,
-                    apps=join(sections, '\n'), environment=self.environment(), scale=fill('missing', text=fill(
-                        'made', what=f'Scaling of {", ".join(lacking)}',
-                        command=f'rooftop scale APP --into {evidence.here}')) if lacking else '')
-        return document(f'Rooftop: {on or "results"}', body)
+        title = f'Rooftop on {on}' if on else 'Rooftop'
+        return render('report.html', title=title, lead=join(lead, ' · '), sections=sections, overview=self.overview(),
+                      headline=self.headline(), about=self.about(), flags=evidence.flags, folder=evidence.here,
+                      lacking=[app for app in apps if app not in evidence.scales], purposes=PURPOSES,
+                      environment=self.environment())

@@ -17,11 +17,11 @@ import time
 from typing import Optional
 
 from . import (ENVIRONMENT, INVALID, USAGE, VALID, Fault, Interrupted, Json, aggregate, cli, disk, machine, nodes,
-               plan, programs, quiet, records, results, source)
+               plan, programs, quiet, results, source)
 from .cli import seconds
 from .plan import Plan
 from .progress import Progress
-from .results import Aggregate, Folder, Program, ProgramFile, Run, Soak, Step, Summary
+from .results import Aggregate, Built, Folder, Program, Run, Soak, Step, Summary
 
 
 LEAST_FREE = 16 << 20  # bytes on disk: a folder has a few MB
@@ -78,8 +78,8 @@ def lock(path: str) -> int:
     return file
 
 
-def programs_now(what: Plan) -> dict[str, ProgramFile]:
-    return {app: ProgramFile(path, disk.sha256_of(path), dict(programs.version(path)))
+def programs_now(what: Plan) -> dict[str, Built]:
+    return {app: Built(path=path, sha256=disk.sha256_of(path), version=dict(programs.version(path)))
             for app, path in what.programs.items()}
 
 
@@ -102,12 +102,12 @@ def begin(path: str, made: Plan) -> Folder:
     manifest = Run.from_json({
         'schema': results.SCHEMA, 'kind': 'run', 'started': now(), 'finished': None, 'state': 'running',
         'official': made.official, 'size': made.size, 'nonce': made.nonce,
-        'seed': disk.seed_of(made.nonce) if made.nonce else 1, 'source': what.to_json(),
+        'seed': disk.seed_of(made.nonce) if made.nonce else 1, 'source': what,
         'launcher': made.launcher, 'ranks': made.ranks, 'settings': options,
-        'programs': records.plain(programs_now(made)),
+        'programs': programs_now(made),
         'environment': {**machine.environment(), **nodes.environment(made.launcher, made.ranks)},
-        'steps': records.plain(made.steps()), 'summary': {},
-        'aggregate': Aggregate(None, 'the run is not complete').to_json()})
+        'steps': made.steps(), 'summary': {},
+        'aggregate': Aggregate(value=None, why='the run is not complete')})
     return Folder.create(path, manifest)
 
 

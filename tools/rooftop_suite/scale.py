@@ -14,7 +14,7 @@ import shlex
 import sys
 from typing import Optional
 
-from . import ENVIRONMENT, USAGE, VALID, Fault, Json, disk, machine, programs, records, results
+from . import ENVIRONMENT, USAGE, VALID, Fault, Json, disk, machine, programs, results
 from .cli import count, counts, minutes, seconds
 from .phases import PARTS, phases_of
 from .results import Point, Program, Scale
@@ -56,7 +56,7 @@ def divisor(ranks: list[int]) -> int:
                 rest, power = rest // factor, power + 1
             needed[factor] = max(needed.get(factor, 0), -(-power // 3))
             factor += 1
-    return math.prod(factor ** power for factor, power in needed.items())
+    return int(math.prod(factor ** power for factor, power in needed.items()))
 
 
 def divided(extents: str, by: int) -> str:
@@ -195,7 +195,7 @@ def main(args: argparse.Namespace) -> int:
     try:
         kinds = ['strong'] * (args.strong or not args.weak) + ['weak'] * (args.weak or not args.strong)
         found = {kind: scaling.series(kind) for kind in kinds}
-        scale = record_of(args, 'GPUs' if machine.gpus() and args.device != 'cpu' else 'ranks', records.plain(found))
+        scale = record_of(args, 'GPUs' if machine.gpus() and args.device != 'cpu' else 'ranks', found)
         disk.save(os.path.join(args.into, f'scale-{args.app}.json'), scale.to_json())
     finally:
         os.close(held)

@@ -36,16 +36,16 @@ def plain(value: float) -> str:
 
 # ---- Plots ----
 
-def coloured(plot: str) -> str:
-    """Returns a plot in colours of its own, for where no page defines them."""
-    return re.sub(r'var\(--(\w+)\)', lambda found: COLOURS[found[1]], plot)
+def first(plot: str) -> str:
+    """Returns a plot in its wide form, and in colours of its own, for where no page defines them."""
+    return re.sub(r'var\(--(\w+)\)', lambda found: COLOURS[found[1]], plot[plot.index('<svg'):plot.index('</svg>') + 6])
 
 
 def file(*panels: tuple[str, str]) -> str:
     """Returns a whole SVG file of (heading, plot) pairs, one below the other, in their wide form."""
     parts, top = [], 0.0
     for heading, plot in panels:
-        drawing = coloured(plot[plot.index('<svg'):plot.index('</svg>') + 6])  # the first form: the wide one
+        drawing = first(plot)
         height = float(drawing.split('viewBox="0 0 ')[1].split('"')[0].split()[1])
         parts.append(f'<text x="4" y="{top + 17:g}" fill="{COLOURS["ink"]}" font-weight="600">{escape(heading)}</text>')
         parts.append(drawing.replace('<svg ', f'<svg y="{top + 28:g}" width="{WIDE}" height="{height:g}" ', 1))

@@ -12,7 +12,7 @@ import os
 import sys
 from typing import NamedTuple, Optional, Union
 
-from . import INVALID, VALID, Fault, archive, disk, figures, page, results
+from . import INVALID, VALID, Fault, archive, disk, figures, results
 from .archive import Given
 from .cli import complain
 from .compare import noise_of
@@ -195,7 +195,7 @@ def csv_text(rows: list[Row]) -> str:
     writer = csv.writer(said, lineterminator='\n')
     writer.writerow(Row._fields)
     for row in rows:
-        writer.writerow(['' if value is None else safe(value) for value in row])
+        writer.writerow(['' if value is None else safe(value) for value in row._asdict().values()])
     return said.getvalue()
 
 
@@ -241,8 +241,9 @@ def text(rows: list[Row]) -> str:
 
 
 def html(rows: list[Row], notes: list[str]) -> str:
-    cells = [[*shown(row)[:7], page.verdict(row.verdict), *shown(row)[8:]] for row in rows]
-    return page.document('Results of Rooftop', page.table(HEADS, cells, ' '.join(notes), WORDS))
+    from . import page  # which needs Jinja2
+    cells = [[*shown(row)[:7], page.parts.verdict(row.verdict), *shown(row)[8:]] for row in rows]
+    return page.render('page.html', title='Results of Rooftop', body=page.parts.table(HEADS, cells, ' '.join(notes), WORDS))
 
 
 def main(args: argparse.Namespace) -> int:
@@ -257,8 +258,9 @@ def main(args: argparse.Namespace) -> int:
     left, noun = len(rows) - len(some), 'rungs of ladders are' if len(rows) - len(some) > 1 else 'rung of a ladder is'
     notes = [NOTE] + [f'{left} {noun} not shown: --ladders shows them.'] * (left > 0) + [f'{name}: a manifest alone; the '
              'figures are those of its summary.' for name, _ in found.alone]
-    for path, written in ((args.csv, csv_text(rows)), (args.html, html(some, notes + found.said))):
-        if path:
-            disk.save_bytes(path, written.encode('utf-8', 'backslashreplace'))
+    if args.csv:
+        disk.save_bytes(args.csv, csv_text(rows).encode('utf-8', 'backslashreplace'))
+    if args.html:
+        disk.save_bytes(args.html, html(some, notes + found.said).encode('utf-8', 'backslashreplace'))
     print('\n'.join([text(some), *notes]))
     return VALID

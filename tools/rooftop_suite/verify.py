@@ -113,7 +113,7 @@ def judge_folder(folder: Folder, judged: Judged, files: list[Judged]) -> None:
         judged.wrong += judge_summary(run, loaded)
         judged.wrong += [f'{diff}: not the file that the run wrote'] if diff and not folder.holds(
             diff, run.source.diff_sha256) else []
-    judged.notes += [f'{step.name}: attempt {step.attempts} counts' for step in folder.steps if step.attempts > 1]
+    judged.notes += [f'{step.name}: attempt {step.attempts} counts' for step in folder.steps if (step.attempts or 0) > 1]
 
 
 def judge_file(path: str, nonce: Optional[str], files: list[Judged], follow: bool = True) -> Judged:

@@ -1,6 +1,5 @@
 """Ratios, aggregates, efficiencies and drifts on known numbers."""
 import contextlib
-import dataclasses
 import io
 import math
 import unittest
@@ -22,9 +21,9 @@ class Portability(unittest.TestCase):
     def machine(gpu, **foms):
         """Returns the result of a ladder on a GPU. A FOM of None: the rung was disturbed."""
         value = program()
-        first = dataclasses.replace(value.rungs[0], kind='cuda', ladder='')
-        value.gpu, value.rungs = gpu, [dataclasses.replace(
-            first, name=name, fom_flop_per_s=fom, verdict='VALID' if fom else 'UNSTEADY') for name, fom in foms.items()]
+        first = {**value.rungs[0].to_json(), 'kind': 'cuda', 'ladder': ''}
+        value.gpu, value.rungs = gpu, [results.Rung(**{
+            **first, 'name': name, 'fom_flop_per_s': fom, 'verdict': 'VALID' if fom else 'UNSTEADY'}) for name, fom in foms.items()]
         return value
 
     def tables(self, *machines, without=()):

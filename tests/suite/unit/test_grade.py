@@ -10,7 +10,7 @@ import unittest
 from unittest import mock
 
 import helper
-from rooftop_suite import (ENVIRONMENT, INVALID, Fault, attempt, duel, figures, grade, programs, results, sandbox,
+from rooftop_suite import (ENVIRONMENT, INVALID, Fault, attempt, duel, figures, grade, programs, records, sandbox,
                            session)
 
 
@@ -75,9 +75,10 @@ class Duel(unittest.TestCase):
 
 class Words(unittest.TestCase):
     def test_what_a_check_says(self):
-        for check, text in ((results.Check('a = b', False, 1e-12, 0.3), 'the error is 0.3, and rounding explains no more '
-                             'than 1e-12'), (results.Check('a = b', False, 1e-12), 'not finite')):
-            self.assertIn(text, grade.explained(check))
+        for check, text in (({'bound': 1e-12, 'value': 0.3}, 'the error is 0.3, and rounding explains no more '
+                             'than 1e-12'), ({'bound': 1e-12}, 'not finite')):
+            made = records.made({'$ref': 'check'}, {'name': 'a = b', 'held': False, **check})
+            self.assertIn(text, grade.explained(made))
 
     def test_how_a_run_ended(self):
         def said(status, why='', text=''):
