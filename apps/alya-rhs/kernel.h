@@ -38,9 +38,7 @@
 #define ALYA_CONSTEXPR
 #endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 #define ALYA_GAUSS_NEAR 0.5854101966249685
 #define ALYA_GAUSS_FAR  0.1381966011250105
@@ -180,7 +178,5 @@ void alya_closed_chunk(const alya_view_t *view, const alya_physics_t *physics, c
 #include "ladder.def"
 #undef RUNG
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

@@ -30,9 +30,7 @@
 
 #include "kernel.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 #define ALYA_PATCH_ALONE 0x80000000u
 
@@ -137,7 +135,5 @@ alya_patch_lists_t alya_patch_lists_new(const alya_mesh_t *mesh, const alya_patc
                                         rt_space_t space);
 void alya_patch_lists_destroy(alya_patch_lists_t *lists, rt_space_t space);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

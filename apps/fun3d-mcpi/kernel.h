@@ -8,9 +8,7 @@
 #include "input/chunks.h"
 #include "input/input.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 /* The arrays are in the rung's space; a host rung gets the system's own. */
 typedef struct {
@@ -91,7 +89,5 @@ void mcpi_simd_rows(const mcpi_view_t *view, int64_t first, int64_t last, void *
 void mcpi_reference_rows(const mcpi_system_t *system, const double *R, int64_t first, int64_t last,
                          double *dq, double *bound);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

@@ -16,9 +16,7 @@
 
 #include "kernel.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 enum {
     MCPI_RUNGS = 0
@@ -144,7 +142,5 @@ static inline const rt_rung_t *mcpi_cpu_rung(void)
     return rt_ladder_find(mcpi_ladder, MCPI_RUNGS, "cpu-simd");
 }
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

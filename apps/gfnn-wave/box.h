@@ -11,9 +11,7 @@
 #include <stdint.h>
 #include "rt.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 enum {
     GFNN_ND = 3,          /* the usual reach of the predictor: nodes to each side */
@@ -174,7 +172,5 @@ rt_field_t gfnn_field(const gfnn_grid_t *grid, void *data, rt_type_t type);
  * this rank alone, and those shared with others. */
 void gfnn_halo_count(const gfnn_box_t *box, int width, int64_t *local, int64_t *shared);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

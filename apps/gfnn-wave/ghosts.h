@@ -6,9 +6,7 @@
 
 #include "box.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 /* A box of own nodes that are ghosts of `rank`, which may be this one, across periodic faces.
  * Positions are those of component 0 in arrays over a grid, x fastest. */
@@ -27,7 +25,5 @@ typedef struct {
 int gfnn_ghosts_list(const gfnn_config_t *config, int me, bool wide, int width, int room,
                      gfnn_patch_t *patches);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

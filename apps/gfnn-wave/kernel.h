@@ -11,9 +11,7 @@
 #include "box.h"
 #include "cg.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 /* --- materials and element matrices --- */
 
@@ -311,7 +309,5 @@ void gfnn_apply_reference(const gfnn_box_t *box, const gfnn_materials_t *materia
 void gfnn_predict_reference(const gfnn_box_t *box, const gfnn_network_t *network, bool absolute,
                             const double *r, double *z);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

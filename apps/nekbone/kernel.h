@@ -9,9 +9,7 @@
 #include <stdint.h>
 #include "rt.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 enum { NEK_MIN_N = 2, NEK_MAX_N = 24, NEK_MAX_N3 = 24 * 24 * 24 };
 /* GPU kernels are instantiated for n = 2 .. NEK_FIXED_N; for larger n there is one kernel with n at
@@ -134,7 +132,5 @@ enum {
 };
 extern const rt_rung_t nek_ladder[NEK_RUNGS];
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

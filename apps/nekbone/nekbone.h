@@ -19,9 +19,7 @@
 
 #include "kernel.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 extern const rt_app_t nek_app;
 
@@ -185,7 +183,5 @@ void nek_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work);
 void nek_work_done(const nek_solver_t *s, rt_work_t *work);
 void nek_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES]);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

@@ -30,9 +30,7 @@
 #include "measure/ceiling.h"
 #include "measure/steady.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 /* The options that all apps share; --help says what each does. */
 typedef struct {
@@ -207,7 +205,5 @@ typedef struct {
 /* Returns the facts [*n]. */
 const rt_build_fact_t *rt_build(int *n);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

@@ -4,9 +4,7 @@
 
 #include "app/app.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 /* Makes the input, if the app has one and it does not exist yet. Collective. */
 void rt_input_new(rt_run_t *run);
@@ -30,7 +28,5 @@ bool rt_run_wants(const rt_run_t *run, const rt_rung_t *rung);
 /* Returns the app's extras, or an empty table. */
 const rt_extras_t *rt_app_extras(const rt_app_t *app);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

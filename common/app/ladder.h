@@ -28,9 +28,7 @@
 #include "base/text.h"
 #include "machine/device.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 /* What every rung says about itself: the first member, named `rung`, of an app's function table. An
  * app casts back: (const nek_kernels_t *)rung->kernels. */
@@ -112,7 +110,5 @@ bool rt_ladder_reason(const rt_rung_t *ladder, int n, const rt_text_t *why, int 
  * rung has below it why it is absent, what it computes in, and its parameters. */
 void rt_ladder_print(const rt_rung_t *ladder, int n, bool details, FILE *out);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

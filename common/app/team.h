@@ -2,11 +2,10 @@
 #ifndef RT_TEAM_H
 #define RT_TEAM_H
 
+#include "base/extern_c.h"
 #include "app/parameter.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 /* "threads": of a team. auto: what suits the kernel on a GPU, and vector code instead of teams on a
  * CPU. There 1 runs the text that is for GPUs, which verifies it where no GPU is. */
@@ -16,7 +15,5 @@ int rt_team_size(const int *choice);
 /* Refuses more than one thread on a CPU: a rung's refuse_choice. */
 const char *rt_team_refuse(const void *config, const int *choice);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

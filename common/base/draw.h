@@ -25,9 +25,7 @@
 #define RT_DRAW_FN static inline
 #endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 typedef struct {
     uint64_t draw;
@@ -65,7 +63,5 @@ RT_DRAW_FN double rt_drawn(double base, rt_draw_t draw)
     return base * (draw.mean + draw.range * rt_random_at(bits, draw.draw));
 }
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

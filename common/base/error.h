@@ -10,6 +10,7 @@
 #define RT_ERROR_H
 
 #include <stdbool.h>
+#include "base/extern_c.h"
 
 #if defined(__GNUC__) /* the form that static analysers know too */
 #define RT_NORETURN __attribute__((noreturn))
@@ -19,9 +20,7 @@
 #define RT_NORETURN _Noreturn
 #endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 #if defined(__GNUC__)
 #define RT_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
@@ -76,7 +75,5 @@ RT_NORETURN void rt_die_at(const char *file, int line, const char *expression, r
             rt_die_at(__FILE__, __LINE__, #expr, status, __VA_ARGS__); \
     } while (0)
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

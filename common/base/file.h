@@ -8,9 +8,7 @@
 #include <stddef.h>
 #include "base/text.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 /* Opens a regular file to read. Returns its descriptor, and its size in *bytes; or -1, and why. */
 int rt_file_open(const char *path, size_t *bytes, rt_text_t *why);
@@ -22,7 +20,5 @@ bool rt_file_read(int file, void *data, size_t bytes, size_t *got, rt_text_t *wh
 enum { RT_FILE_PATIENCE = 5 };
 char *rt_file_load(const char *path, size_t most, size_t *bytes, rt_text_t *why);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

@@ -4,16 +4,9 @@
 
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Returns the bytes of host memory that could be allocated now: the kernel's MemAvailable within
  * the limits of the control groups, less the part of `promised` (bytes that this process has
  * allocated) that is not resident yet. Takes about 50 us. */
 size_t rt_free_memory(size_t promised);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -8,10 +8,9 @@
 #define RT_HILBERT_H
 
 #include <stdint.h>
+#include "base/extern_c.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 /* Convert a position in a cube of 2^bits cells per edge, 1 <= bits <= 21, to the position along the
  * curve and back (Skilling's transform). Coarser curves are the same curve with less detail: the
@@ -19,7 +18,5 @@ extern "C" {
 uint64_t rt_hilbert_key(const uint32_t at[3], int bits);
 void rt_hilbert_point(uint64_t key, int bits, uint32_t at[3]);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

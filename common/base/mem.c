@@ -56,18 +56,14 @@ enum { PIECE = 1 << 20 };
 
 static void host_set(void *dst, int byte, size_t bytes)
 {
-#if RT_HAVE_OPENMP
 #pragma omp parallel for schedule(static) if (bytes > PIECE)
-#endif
     for (size_t at = 0; at < bytes; at += PIECE)
         memset((char *)dst + at, byte, bytes - at < PIECE ? bytes - at : PIECE);
 }
 
 static void host_move(void *dst, const void *src, size_t bytes)
 {
-#if RT_HAVE_OPENMP
 #pragma omp parallel for schedule(static) if (bytes > PIECE)
-#endif
     for (size_t at = 0; at < bytes; at += PIECE)
         memcpy((char *)dst + at, (const char *)src + at, bytes - at < PIECE ? bytes - at : PIECE);
 }
@@ -77,9 +73,7 @@ void rt_mem_poison_block(void *ptr, size_t bytes)
     uint64_t *word = ptr;
     const size_t n = bytes / sizeof *word;
     const uint64_t poison = POISON;
-#if RT_HAVE_OPENMP
 #pragma omp parallel for schedule(static) if (n > 65536)
-#endif
     for (size_t i = 0; i < n; i++)
         word[i] = poison;
     memcpy(word + n, &poison, bytes % sizeof *word);
@@ -135,9 +129,7 @@ static void host_draw(void *x, const void *base, size_t n, size_t size, rt_draw_
     const float *base32 = base;
     double *x64 = x;
     float *x32 = x;
-#ifdef _OPENMP
 #pragma omp parallel for schedule(static)
-#endif
     for (size_t i = 0; i < n; i++)
         if (size == sizeof(double))
             x64[i] = rt_drawn(base64[i], draw);

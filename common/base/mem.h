@@ -17,10 +17,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include "base/extern_c.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 typedef enum { RT_HOST = 0, RT_PINNED = 1, RT_DEVICE = 2, RT_SPACES = 3 } rt_space_t;
 
@@ -74,7 +73,5 @@ bool rt_mem_device_is_emulated(void);
 /* Writes "12.3 GiB" to buf (at least 16 bytes); returns buf. */
 char *rt_mem_format(double bytes, char *buf, size_t len);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

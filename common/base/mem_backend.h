@@ -10,9 +10,7 @@
 #include "base/draw.h"
 #include "base/mem.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 typedef struct {
     void *(*alloc)(size_t bytes, rt_space_t space); /* NULL on failure */
@@ -36,7 +34,5 @@ bool rt_mem_is_poisoning(void);
 /* Fills this host memory with the pattern of base/mem.h. */
 void rt_mem_poison_block(void *ptr, size_t bytes);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

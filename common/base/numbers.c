@@ -19,9 +19,7 @@ bool rt_finite(double x)
 size_t rt_count_nonfinite(const double *x, size_t n)
 {
     size_t bad = 0;
-#ifdef _OPENMP
 #pragma omp parallel for reduction(+ : bad) if (n > 65536)
-#endif
     for (size_t i = 0; i < n; i++)
         bad += !rt_finite(x[i]);
     return bad;

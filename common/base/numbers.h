@@ -11,10 +11,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/extern_c.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 /* True unless x is NaN or infinite. */
 bool rt_finite(double x);
@@ -30,7 +29,5 @@ double rt_random(uint64_t index, uint64_t seed);
 /* True if `text` ends with `end`, or is equal to it. */
 bool rt_ends_with(const char *text, const char *end);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

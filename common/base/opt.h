@@ -11,9 +11,7 @@
 #include <stdio.h>
 #include "base/text.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 typedef enum {
     RT_OPT_FLAG,    /* bool; --name, or name = yes|no in a case file; --no-name clears it */
@@ -109,7 +107,5 @@ void rt_opt_help(FILE *out, const rt_opt_page_t *page, const rt_opt_set_t *sets,
 /* Writes the present value as text that the same option would read back ("8x8x8"). */
 void rt_opt_value(const rt_opt_t *option, const void *target, char *buf, size_t len);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

@@ -12,9 +12,7 @@
 
 #include "base/error.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 /* `every`: seconds between two lines; 0: as above. */
 void rt_progress_start(int every);
@@ -28,7 +26,5 @@ void rt_progress_parts(const char *kind, int done, int total);
  * rt_progress_parts the time left is estimated from it. */
 void rt_progress_share(double share);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

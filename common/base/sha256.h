@@ -6,10 +6,9 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "base/extern_c.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 enum { RT_SHA256_BYTES = 32, RT_SHA256_DIGITS = 64, RT_SHA256_BLOCK = 64 };
 
@@ -26,7 +25,5 @@ void rt_sha256_end(rt_sha256_t *hash, unsigned char digest[RT_SHA256_BYTES]);
 /* Does the same with hexadecimal digits. */
 void rt_sha256_end_hex(rt_sha256_t *hash, char hex[RT_SHA256_DIGITS + 1]);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

@@ -4,10 +4,9 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "base/extern_c.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 /* Sorts x[0..n-1], ascending; none of them is NaN. */
 void rt_sort_values(double *x, size_t n);
@@ -17,7 +16,5 @@ double rt_median(double *x, int n);
  * the terms, and its rounding error grows with the logarithm of n. */
 double rt_sum_pairwise(const double *x, int64_t n);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

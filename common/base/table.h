@@ -8,9 +8,7 @@
 #include <stdio.h>
 #include "base/error.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 typedef struct rt_table rt_table_t;
 /* Starts a table. Headings are separated by '|'; a column whose heading starts with '<' is
@@ -26,7 +24,5 @@ void rt_table_print(const rt_table_t *t, FILE *out);
 void rt_table_print_new(rt_table_t *t, FILE *out);
 void rt_table_destroy(rt_table_t *t);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

@@ -9,9 +9,7 @@
 #include <stdio.h>
 #include "base/error.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 typedef struct {
     char text[512];
@@ -31,7 +29,5 @@ void rt_print_wrapped(FILE *out, int column, int indent, const char *text);
  * environment says, for programs that read what is printed, else 80. */
 int rt_text_width(FILE *out);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

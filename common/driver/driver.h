@@ -8,9 +8,7 @@
 #include "app/app.h"
 #include "app/context.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 /* Runs the whole program. Returns the exit status. */
 int rt_app_main(const rt_app_t *app, int argc, char **argv);
@@ -34,7 +32,5 @@ void rt_run_size(rt_run_t *run, double target_bytes);
 void rt_run_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung, rt_meter_t *meter,
                  rt_outcome_t *out, json_t *extra);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

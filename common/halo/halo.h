@@ -34,9 +34,7 @@
 #include "machine/device.h"
 #include "base/mem.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 typedef struct rt_halo rt_halo_t;
 typedef enum { RT_HALO_SUM, RT_HALO_COPY } rt_halo_op_t;
@@ -123,7 +121,5 @@ size_t rt_halo_predict(int64_t n_local, int64_t n_shared, int max_components, rt
  * per position) is larger. */
 size_t rt_halo_predict_setup(int64_t n_local, int64_t n_shared);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

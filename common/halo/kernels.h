@@ -16,9 +16,7 @@
 #include "halo/halo.h"
 #include "halo/transport.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 /* Groups of 2 to RT_HALO_PLANES copies on one rank are stored by size, so that kernels read no loop
  * bound: 2 on the faces between spectral elements, 4 on edges, 8 on corners. */
@@ -78,9 +76,7 @@ extern const rt_halo_kernels_t rt_halo_kernels_host;
 extern const rt_halo_kernels_t rt_halo_kernels_cuda;   /* in builds with CUDA */
 extern const rt_halo_kernels_t rt_halo_kernels_kokkos; /* in builds with Kokkos */
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif
 
 /* ---- one group ---------------------------------------------------------------------------------

@@ -4,9 +4,9 @@
 #ifndef RT_MAIL_H
 #define RT_MAIL_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "base/extern_c.h"
+
+RT_C_BEGIN
 
 /* What a kernel sees; device memory. */
 typedef struct rt_mail rt_mail_t;
@@ -18,7 +18,5 @@ const char *rt_mail_why_not(void);
 /* Frees the boxes, before the GPU is released. Collective. */
 void rt_mail_stop(void);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

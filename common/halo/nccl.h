@@ -9,9 +9,9 @@
 #ifndef RT_NCCL_H
 #define RT_NCCL_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "base/extern_c.h"
+
+RT_C_BEGIN
 
 /* Returns NULL, or one line on why these ranks cannot use NCCL, the same on all of them. The first
  * call finds out. Collective. */
@@ -22,7 +22,5 @@ void rt_nccl_allgather(const double *x, int n, double *all);
 /* Ends NCCL, before the GPU is released. Collective. */
 void rt_nccl_stop(void);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

@@ -7,10 +7,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include "base/extern_c.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 enum { RT_PEER_RANKS = 32, RT_PEER_LINE = 160 };
 
@@ -26,7 +25,5 @@ bool rt_peer_new(rt_peer_memory_t *memory, size_t bytes, char text[RT_PEER_LINE]
 /* Call when this rank's kernels no longer use it. Collective. */
 void rt_peer_destroy(rt_peer_memory_t *memory);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

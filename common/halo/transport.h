@@ -12,9 +12,7 @@
 #include <stdint.h>
 #include "base/mem.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 typedef struct {
     int64_t first, count;
@@ -55,7 +53,5 @@ static inline double rt_trial_value(int from, int to, int64_t i)
     return 1 + from + 1000.0 * to + (double)i / 1048576;
 }
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

@@ -14,9 +14,7 @@
 #include <sys/stat.h>
 #include "base/text.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 typedef struct {
     char path[PATH_MAX]; /* with symbolic links followed, so that a link stays a link */
@@ -42,7 +40,5 @@ const char *rt_draft_cause(int error);
 /* Tries whether `path` could be written. Returns false, and why, if not; leaves no trace. */
 bool rt_draft_probe(const char *path, rt_text_t *why);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

@@ -3,10 +3,9 @@
 #define RT_INPUTS_H
 
 #include <limits.h>
+#include "base/extern_c.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 enum { RT_INPUTS_FOLDERS = 3 };
 typedef struct {
@@ -19,7 +18,5 @@ typedef struct {
  * path of a source or build folder is compiled in, so that builds of the same source agree. */
 void rt_inputs_folders(const char *app, rt_inputs_t *folders);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

@@ -10,10 +10,9 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include "base/extern_c.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 /* Set object[key]. rt_json_real ends the program if value is not finite. */
 void rt_json_real(json_t *object, const char *key, double value);
@@ -31,7 +30,5 @@ void rt_json_append_text(json_t *array, const char *value);
  * unchanged, and no temporary file is left. */
 int rt_report_write(const char *path, const json_t *root);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

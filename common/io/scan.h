@@ -14,9 +14,7 @@
 #include <stdint.h>
 #include "base/error.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 typedef struct {
     const char *name;             /* of the file, for messages */
@@ -76,7 +74,5 @@ void *rt_scan_alloc(rt_scan_t *s, int64_t n, size_t size);
  * On failure returns the old one, unchanged. */
 void *rt_scan_resize(rt_scan_t *s, void *array, int64_t n, int64_t room, size_t size);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

@@ -14,9 +14,7 @@
 #include <stdint.h>
 #include "io/draft.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 typedef struct {
     const char *name, *type; /* VTK's type: "Float32", "UInt8" */
@@ -58,7 +56,5 @@ void rt_vtk_add_cells(rt_vtk_t *vtk, int type, int size, int64_t node, const int
 /* Replaces `path` by what was written, or notes why it cannot. */
 void rt_vtk_end(rt_vtk_t *vtk, const char *path);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

@@ -24,9 +24,7 @@
 #include <stdint.h>
 #include "base/sha256.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 typedef struct {
     rt_sha256_t hash;
@@ -59,7 +57,5 @@ void rt_digest_end(rt_digest_t *digest, char hex[RT_SHA256_DIGITS + 1]);
  * SHA-256("rooftop:" nonce). */
 int64_t rt_seed_of_nonce(const char *nonce);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

@@ -10,9 +10,9 @@
 #ifndef RT_PERTURB_H
 #define RT_PERTURB_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "base/extern_c.h"
+
+RT_C_BEGIN
 
 /* Calls run(data) at most 200 times, or for 70 ms of the cores, but a few times, and returns the largest of what
  * error(data) returns after each of them. run: parallel regions of OpenMP, on any number of threads.
@@ -20,7 +20,5 @@ extern "C" {
  * Collective if `run` or `error` is: all ranks make the same number of calls. */
 double rt_perturb(void (*run)(void *data), double (*error)(void *data), void *data);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

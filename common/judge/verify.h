@@ -14,9 +14,7 @@
 #include <stdio.h>
 #include "base/numbers.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 #define RT_EPS 1.1102230246251565e-16 /* unit roundoff of double, 2^-53 */
 
@@ -52,7 +50,5 @@ void rt_verdict_add(rt_verdict_t *v, const rt_verdict_t *from);
 /* Prints one line per check. */
 void rt_verdict_print(const rt_verdict_t *v, FILE *out);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

@@ -7,11 +7,10 @@
 #ifndef RT_WORK_H
 #define RT_WORK_H
 
+#include "base/extern_c.h"
 #include "base/arithmetic.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 enum { RT_MAX_WORK = 24 };
 typedef struct {
@@ -45,7 +44,5 @@ double rt_work_flops(const rt_work_t *work);
 /* Returns the bytes that the largest line touches in one call. */
 double rt_work_touched(const rt_work_t *work);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

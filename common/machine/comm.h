@@ -11,10 +11,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/extern_c.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 /* The first and the last call of a program. rt_comm_init tells base/error how to end all ranks. */
 void rt_comm_init(int *argc, char ***argv);
@@ -62,7 +61,5 @@ void rt_request_send(rt_request_t *req, const void *data, size_t bytes, int to, 
 void rt_request_recv(rt_request_t *req, void *data, size_t bytes, int from, int tag);
 void rt_request_wait(rt_request_t *req); /* for all messages posted so far */
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

@@ -2,9 +2,9 @@
 #ifndef RT_CORES_H
 #define RT_CORES_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "base/extern_c.h"
+
+RT_C_BEGIN
 
 enum { RT_MAX_THREADS = 4096 }; /* per rank */
 
@@ -21,7 +21,5 @@ const rt_cpu_t *rt_device_cpu(void);
  * be started, and stacks that are too small. Collective. */
 void rt_cores_select(int threads);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

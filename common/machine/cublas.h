@@ -6,10 +6,9 @@
 #define RT_CUBLAS_H
 
 #include <stdbool.h>
+#include "base/extern_c.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 /* Returns NULL if cuBLAS is in this build and can be loaded, else one line of why not. */
 const char *rt_cublas_why_not(void);
@@ -30,7 +29,5 @@ enum { RT_CUBLAS_LANES = 3 }; /* streams that may have products under way at onc
 void rt_cublas_products(int lane, void *stream, int m, int n, int k, int count,
                         rt_cublas_matrix_t A, rt_cublas_matrix_t B, bool add, double *C);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

@@ -13,9 +13,7 @@
 #include "machine/device.h"
 #include "base/error.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 /* Ends the program with file, line, expression and CUDA's own text unless status is success. */
 static inline void rt_cuda_check(cudaError_t status, const char *file, int line, const char *call)
@@ -37,7 +35,5 @@ static inline cudaStream_t rt_stream(void)
 /* Returns cudaSuccess if this binary holds machine code, or PTX, that the current GPU can run. */
 cudaError_t rt_cuda_probe_code(void);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

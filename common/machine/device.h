@@ -13,9 +13,7 @@
 #include "machine/cores.h"
 #include "machine/streams.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 /* What runs a rung's loops. */
 typedef enum { RT_CPU = 0, RT_CUDA = 1, RT_KOKKOS = 2, RT_OPENACC = 3 } rt_kind_t;
@@ -70,7 +68,5 @@ bool rt_device_own(char *text, size_t len);
  * Collective. */
 void rt_device_print(FILE *out);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

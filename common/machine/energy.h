@@ -14,9 +14,7 @@
 #include <stdint.h>
 #include "machine/device.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 typedef struct {
     double joules;      /* of all ranks; each GPU and host once, however many ranks use it */
@@ -59,7 +57,5 @@ typedef struct {
 bool rt_rapl_open(rt_rapl_t *rapl, const char *folder);
 void rt_rapl_sample(rt_rapl_t *rapl);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

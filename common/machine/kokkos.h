@@ -14,9 +14,7 @@
 #include "base/mem.h"
 #include "machine/device.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 /* Returns the number of GPUs that the back-end sees; -1: it works on CPUs. Can come before
  * rt_kokkos_start, as can the next. */
@@ -48,7 +46,5 @@ void rt_kokkos_draw(void *x, const void *base, size_t n, size_t size, rt_draw_t 
 void rt_kokkos_fence(void);
 size_t rt_kokkos_available(void); /* bytes free on the GPU; 0: the back-end does not say */
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

@@ -8,9 +8,7 @@
 #include <stdbool.h>
 #include "base/draw.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 /* Say whether CUDA, or Kokkos, now works on a GPU. New memory is then CUDA's if CUDA does, else
  * that of Kokkos if Kokkos does, else the host's. */
@@ -20,7 +18,5 @@ void rt_memory_use_kokkos(bool on);
 /* rt_draw in CUDA's memory: machine/draw.cu. */
 void rt_draw_cuda(void *x, const void *base, size_t n, size_t size, rt_draw_t draw);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

@@ -11,9 +11,7 @@
 #include <stdbool.h>
 #include "base/mem.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 /* Returns why OpenACC cannot be used here, or NULL. */
 const char *rt_openacc_why_not(void);
@@ -29,7 +27,5 @@ bool rt_openacc_on_gpu(void); /* after rt_openacc_start; false before */
  * emulated (so that a missing copy is caught), else RT_HOST. */
 rt_space_t rt_openacc_space(void);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

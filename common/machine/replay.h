@@ -12,9 +12,7 @@
 #include <stdint.h>
 #include "machine/traffic.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 typedef struct {
     void *graph; /* NULL: nothing is recorded */
@@ -29,7 +27,5 @@ typedef struct {
 void rt_replay(rt_replay_t *replay, int64_t key, void (*enqueue)(void *work), void *work);
 void rt_replay_drop(rt_replay_t *replay);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

@@ -8,9 +8,7 @@
 #include <stddef.h>
 #include "base/text.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 /* Loads a file as rt_file_load (base/file.h) does, on rank 0, and gives it to all ranks. Returns
  * NULL, and why, on all ranks if rank 0 cannot. */
@@ -25,7 +23,5 @@ void rt_shared_probe(const char *option, const char *path);
 /* Returns whether two paths name one file, which need not be there. */
 bool rt_shared_same(const char *one, const char *other);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

@@ -4,9 +4,9 @@
 #ifndef RT_STREAMS_H
 #define RT_STREAMS_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "base/extern_c.h"
+
+RT_C_BEGIN
 
 /* Returns the one stream on which everything of this rank is ordered: a cudaStream_t, NULL without
  * a GPU. */
@@ -31,7 +31,5 @@ void rt_side_allow(void);
 int rt_streams_open(void);
 void rt_streams_close(void);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

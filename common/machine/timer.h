@@ -15,9 +15,7 @@
 #include <stdio.h>
 #include "machine/device.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 /* Returns seconds of a monotonic clock. */
 double rt_clock(void);
@@ -62,7 +60,5 @@ void rt_timer_print(FILE *out, double bandwidth, json_t *rows);
 double rt_window_begin(void);
 double rt_window_end(double begin);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

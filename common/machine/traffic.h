@@ -2,9 +2,9 @@
 #ifndef RT_TRAFFIC_H
 #define RT_TRAFFIC_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "base/extern_c.h"
+
+RT_C_BEGIN
 
 typedef struct {
     double within, between; /* bytes to ranks of this node, and to those of other nodes */
@@ -14,7 +14,5 @@ void rt_traffic_add(rt_traffic_t bytes);
 /* Returns what was added since the last call. */
 rt_traffic_t rt_traffic_take(void);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

@@ -12,9 +12,7 @@
 
 #include "machine/device.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 typedef struct {
     double monotonic, raw, realtime; /* seconds by CLOCK_MONOTONIC, .._RAW and CLOCK_REALTIME */
@@ -31,7 +29,5 @@ void rt_watch_start(rt_kind_t processor);
  * system does not tell is 0. */
 void rt_watch_stop(rt_watch_t *out);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

@@ -16,9 +16,7 @@
 #include "base/mem.h"
 #include "machine/device.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 /* The smallest working set, in bytes, that bandwidth is measured over. */
 enum { RT_LEAST_SET = 65536 };
@@ -86,7 +84,5 @@ void rt_meter_destroy(rt_meter_t *meter); /* NULL is allowed */
 double rt_ceiling_replay(rt_kind_t kind, int loads_and_stores, int distinct, size_t bytes,
                          double seconds);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

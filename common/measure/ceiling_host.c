@@ -40,9 +40,7 @@ static double host_stop(void)
 
 static void host_set(double *x, size_t n, int label)
 {
-#if RT_HAVE_OPENMP
 #pragma omp parallel for schedule(static)
-#endif
     for (size_t i = 0; i < n; i++)
         x[i] = rt_loop_value(i, label);
 }
@@ -50,9 +48,7 @@ static void host_set(double *x, size_t n, int label)
 static double host_wrong(const double *x, size_t n, rt_expected_t expected)
 {
     size_t wrong = 0;
-#if RT_HAVE_OPENMP
 #pragma omp parallel for schedule(static) reduction(+ : wrong)
-#endif
     for (size_t i = 0; i < n; i++) {
         /* Compares bits: under -ffast-math a compiler may take NaN for equal to anything. */
         const double right = rt_loop_expected(i, expected);
@@ -63,9 +59,7 @@ static double host_wrong(const double *x, size_t n, rt_expected_t expected)
 
 static void copy_loop(double *restrict a, const double *restrict b, size_t n)
 {
-#if RT_HAVE_OPENMP
 #pragma omp parallel for schedule(static)
-#endif
     for (size_t i = 0; i < n; i++)
         a[i] = b[i];
 }
@@ -73,9 +67,7 @@ static void copy_loop(double *restrict a, const double *restrict b, size_t n)
 static void triad_loop(double *restrict a, const double *restrict b, const double *restrict c,
                        size_t n)
 {
-#if RT_HAVE_OPENMP
 #pragma omp parallel for schedule(static)
-#endif
     for (size_t i = 0; i < n; i++)
         a[i] = b[i] + RT_TRIAD_SCALE * c[i];
 }
@@ -86,18 +78,14 @@ static void read_loop(const rt_streams_t *s)
     const double *restrict b = s->array[1], *restrict c = s->array[2], *restrict d = s->array[3],
                            *restrict e = s->array[4], *restrict f = s->array[5],
                            *restrict g = s->array[6], *restrict h = s->array[7];
-#if RT_HAVE_OPENMP
 #pragma omp parallel for schedule(static)
-#endif
     for (size_t i = 0; i < s->n; i++)
         a[i] = b[i] + c[i] + d[i] + e[i] + f[i] + g[i] + h[i];
 }
 
 static void update_loop(double *restrict a, const double *restrict b, size_t n)
 {
-#if RT_HAVE_OPENMP
 #pragma omp parallel for schedule(static)
-#endif
     for (size_t i = 0; i < n; i++)
         a[i] = b[i] - a[i];
 }
@@ -162,9 +150,7 @@ static double last_sum;
 static void host_fma(int bits, int shape, double a, double b, int steps)
 {
     double sum = 0;
-#if RT_HAVE_OPENMP
 #pragma omp parallel reduction(+ : sum)
-#endif
     sum += fma_function[bits == 32][shape](a, b, steps);
     last_sum = sum;
 }

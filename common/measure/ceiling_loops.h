@@ -14,9 +14,7 @@
 #include "base/mem.h"
 #include "measure/ceiling.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 #if defined(__CUDACC__) || defined(__HIPCC__)
 #define RT_HOST_DEVICE __host__ __device__
@@ -142,7 +140,5 @@ void rt_ceilings_raise(rt_ceilings_t *ceilings, const double rate[RT_RATES]);
 rt_meter_t *rt_meter_of(const rt_loops_t *loops, rt_kind_t kind, size_t working_set,
                         double seconds);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

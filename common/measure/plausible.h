@@ -20,9 +20,7 @@
 #include "base/arithmetic.h"
 #include "measure/ceiling.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 /* The largest share of a ceiling that passes: a ceiling is the best of a few seconds, and has noise
  * of its own. */
@@ -47,7 +45,5 @@ rt_ceilings_t rt_ceilings_best(const rt_ceilings_t *a, const rt_ceilings_t *b);
 double rt_share_of(const rt_claim_t *claim, const rt_ceilings_t *ceilings,
                    const rt_ceilings_t *again);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

@@ -10,9 +10,7 @@
 #include "base/text.h"
 #include "measure/ceiling.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 /* The most of each that a steady machine shows. */
 #define RT_MOST_SPREAD 0.10             /* of windows: (longest - shortest) / median */
@@ -33,7 +31,5 @@ enum { RT_UNRESTS = 5 };
 int rt_unrest_said(const rt_unrest_t *unrest, rt_text_t said[RT_UNRESTS]);
 bool rt_steady(const rt_unrest_t *unrest);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

@@ -10,10 +10,6 @@
 #include "mesh/mesh.h"
 #include "io/scan.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* What to do with a file of another format. */
 #define RT_MESH_CONVERT "convert it: python3 inputs/to_ugrid.py FILE OUT.lb8.ugrid"
 
@@ -45,7 +41,4 @@ bool rt_mesh_scan_finite(rt_scan_t *s, const double x[3], int64_t tag);
 bool rt_mesh_gmsh_parse(rt_scan_t *s, rt_mesh_draft_t *draft);
 bool rt_mesh_ugrid_parse(rt_scan_t *s, rt_mesh_draft_t *draft, bool big_endian);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -15,10 +15,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/extern_c.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 typedef enum { RT_TETRAHEDRON, RT_PYRAMID, RT_PRISM, RT_HEXAHEDRON, RT_ELEMENTS } rt_element_t;
 typedef enum { RT_TRIANGLE, RT_QUAD, RT_FACES } rt_face_t;
@@ -66,7 +65,5 @@ rt_mesh_t *rt_mesh_parse(const char *name, const void *data, size_t bytes, unsig
  * checked. */
 bool rt_mesh_check(const rt_mesh_t *mesh, char *why, size_t len);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

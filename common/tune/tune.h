@@ -31,9 +31,7 @@
 
 #include "app/ladder.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 struct rt_run;
 
@@ -44,7 +42,5 @@ struct rt_run;
  * reads them anew. Not collective. */
 const int *rt_tune_choice(const struct rt_run *run, const rt_rung_t *rung);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

@@ -12,10 +12,6 @@
 #include <stdint.h>
 #include "app/parameter.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum { RT_TUNE_FORMAT = 2 };
 
 /* One entry. Texts are printable and belong to the file. */
@@ -59,7 +55,4 @@ char *rt_tune_file_text(const rt_tune_file_t *old, const rt_tune_entry_t *fresh,
  * Returns 0 or errno. */
 int rt_tune_file_write(const char *path, const char *text, size_t bytes);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -8,9 +8,7 @@
 #include <stdint.h>
 #include "rt.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 /* Nodes and elements of this rank. Limits: fewer than 2^31 of either. */
 typedef struct {
@@ -138,7 +136,5 @@ double alya_reorder_memory(double elements, double nodes);
 double alya_boundary_memory(double elements, double nodes);
 double alya_distribute_memory(double elements, double nodes, bool metis);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

@@ -7,11 +7,10 @@
 #ifndef MCPI_NEAR_H
 #define MCPI_NEAR_H
 
+#include "base/extern_c.h"
 #include "../input/input.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 /* A rank's rows in chunks of consecutive rows. A chunk has one colour, and only rows that other
  * ranks need (boundary) or only others (interior). Chunks are in the order of the rows. */
@@ -75,7 +74,5 @@ typedef struct {
 mcpi_sends_t mcpi_sends_new(const mcpi_part_t *part, const mcpi_home_t *home);
 void mcpi_sends_destroy(mcpi_sends_t *sends);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

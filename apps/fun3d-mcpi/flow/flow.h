@@ -8,13 +8,12 @@
 #ifndef MCPI_MARCH_H
 #define MCPI_MARCH_H
 
+#include "base/extern_c.h"
 #include "../input/blocks.h"
 #include "../kernel.h"
 #include "physics.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 /* --- geometry.c: the dual mesh of this rank's rows, in the order of its part; host memory --- */
 
@@ -138,7 +137,5 @@ double mcpi_sum_chunks(const mcpi_field_t *f, rt_space_t space);
 enum { MCPI_HALVINGS = 10 };
 #define MCPI_LEAST_SHARE 0.1
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

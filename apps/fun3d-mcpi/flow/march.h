@@ -7,9 +7,7 @@
 #include "../mcpi.h"
 #include "flow.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 /* A step, as --json and the plot show it. */
 typedef struct {
@@ -137,7 +135,5 @@ void mcpi_march_result(const void *march, rt_result_t *out);
 void mcpi_march_verify_before(void *march, uint64_t seed, rt_verdict_t *verdict);
 void mcpi_march_verify_after(void *march, rt_verdict_t *verdict);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

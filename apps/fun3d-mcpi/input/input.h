@@ -13,9 +13,7 @@
 #include "rt.h"
 #include "mesh/mesh.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 enum { MCPI_MIN_NB = 4, MCPI_MAX_NB = 15, MCPI_MAX_NB2 = 225, MCPI_MAX_COLOURS = 64 };
 /* The flow that A is linearised about. */
@@ -325,7 +323,5 @@ double mcpi_value(const void *array, mcpi_type_t type, int64_t k);
 /* Rounds x to value k of such an array. */
 void mcpi_put_value(void *array, mcpi_type_t type, int64_t k, double x);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

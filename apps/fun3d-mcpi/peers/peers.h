@@ -7,11 +7,10 @@
 #ifndef MCPI_PEERS_H
 #define MCPI_PEERS_H
 
+#include "base/extern_c.h"
 #include "../mcpi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 typedef struct {
     const char *name; /* "PETSc MatSOR" */
@@ -37,7 +36,5 @@ extern const mcpi_peer_t mcpi_peer_cusparse; /* peers/cusparse.cu */
  * alternately, and prints a table; does nothing if no peer is in this build. One rank. */
 void mcpi_peers_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

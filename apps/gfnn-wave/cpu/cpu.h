@@ -5,11 +5,10 @@
 #ifndef GFNN_CPU_H
 #define GFNN_CPU_H
 
+#include "base/extern_c.h"
 #include "apps/gfnn-wave/kernel.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 /* y = A x: reference.c, cpu_simd.c */
 extern const gfnn_operator_t gfnn_operator_reference, gfnn_operator_simd;
@@ -43,8 +42,6 @@ void gfnn_simd_copy(const gfnn_view_t *view, const gfnn_network_t *network, cons
 void gfnn_simd_predict(const gfnn_view_t *view, const gfnn_network_t *network, const void *r,
                        int64_t row, float *z);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 
 #endif

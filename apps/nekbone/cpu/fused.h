@@ -7,6 +7,7 @@
 #ifndef NEK_FUSED_H
 #define NEK_FUSED_H
 
+#include "base/extern_c.h"
 #include "points.h"
 
 /* Below this beta, the p before p = r + beta p is not computed as (p - r) / beta: that would lose
@@ -88,9 +89,7 @@ NEK_POINTS double nek_fused_norm(int points, const double *__restrict__ c,
     return sum;
 }
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 /* cpu_fused.c. Returns the first element that has the same weights c [elements][n^3] (host memory)
  * as element e. */
@@ -98,7 +97,5 @@ int64_t nek_like_element(const nek_config_t *config, const double *c, int64_t e)
 /* Adds the kernels of an iteration and of the last update to the work. */
 void nek_fused_work(const nek_config_t *config, double P, double S, rt_work_t *work);
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif

@@ -24,14 +24,13 @@
 #ifndef NEK_PRECOND_H
 #define NEK_PRECOND_H
 
+#include "base/extern_c.h"
 #include "../nekbone.h"
 
 /* 23-8-3-1 */
 enum { NEK_MOST_LEVELS = 4 };
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RT_C_BEGIN
 
 /* --- the grid of a level --- */
 
@@ -210,7 +209,5 @@ void nek_single_levels(nek_solver_t *s);
 
 extern const nek_preconditioner_t nek_precond_reference;
 
-#ifdef __cplusplus
-}
-#endif
+RT_C_END
 #endif
