@@ -34,23 +34,6 @@ says "slower: 25.0 % more time per unit, noise 1.4 %"
 refuses 2 "must be a new word" accept run --nonce n1
 STANDIN=fail ends 3 $rooftop accept run --nonce n2 --bindir bin
 
-# --- one archive of a run, which all commands read, and one table of two ---
-ends 0 $rooftop pack run --system "two cores" --tester us --output run.tar.xz
-says "; it lacks --official, a VALID alya-rhs"
-mkdir tmp && export TMPDIR=$work/tmp
-ends 0 $rooftop verify run.tar.xz --nonce n1
-says "system: two cores; tester: us"
-says "run.tar.xz/nekbone.json: consistent"
-ends 0 $rooftop table run.tar.xz faster
-[ "$(awk '$1 == "gfnn-wave" { print $2, $3 }' out)" = "two cores" ] || fail "the system is not named: $(cat out)"
-ends 0 $rooftop compare run.tar.xz faster
-says "A  two cores"
-[ -z "$pages" ] || ends 0 $pages report run.tar.xz
-[ -z "$pages" ] || grep -q 'Rooftop on two cores' run.html || fail "no report of an archive"
-ends 0 $rooftop portability run.tar.xz faster
-says "A  two cores: Stand-in"
-[ -z "$(ls tmp)" ] || fail "an archive that was unpacked is left: $(ls tmp)"
-
 # --- a copy of a result is no second machine, and no row is dropped without a word ---
 cp -r run copy
 ends 2 $rooftop portability run copy

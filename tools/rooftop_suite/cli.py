@@ -31,7 +31,6 @@ COMMANDS = {
     'compare': Command('compare', 'ratios of results, with their noise'),
     'table': Command('table', 'the results of many machines in one table: text, HTML, CSV'),
     'portability': Command('portability', 'how near each rung comes to the best of each machine'),
-    'pack': Command('pack', 'a result folder and a form as one archive'),
     'report': Command('report', 'a result folder as one HTML file'),
     'picture': Command('picture', 'what --picture of an app wrote, as a PNG file: needs matplotlib'),
     'climb': Command('climb', "an app's ladder as a lesson, with this machine's figures", True),

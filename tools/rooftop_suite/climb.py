@@ -33,7 +33,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--into', metavar='DIR', help='folder for the lesson (default: climb-APP)')
     add('--result', metavar='FILE', help='run nothing: the lesson of a result of --ladder --json, of any machine')
     add('--source', metavar='DIR', help='the source tree, for the code (default: that of this tool)')
-    add('--no-counters', action='store_true', help='do not use Nsight Compute, which runs each CUDA rung once more')
     add('--notebook', action='store_true', help='write lesson.ipynb too: a Jupyter notebook that runs the rungs (needs nbformat)')
     add('--slides', action='store_true', help='write slides.html too, without network or script')
     programs.add_arguments(parser)
@@ -101,11 +100,11 @@ def said_by(words: list[str], limit: float) -> Optional[str]:
 class Counters:
     """Nsight Compute, if it is installed and permitted. why: the reason why it was not used, and what would run it."""
 
-    def __init__(self, program: str, words: list[str], wanted: bool) -> None:
+    def __init__(self, program: str, words: list[str]) -> None:
         self.command = [*NCU, program, '--seconds', '0', *words, '--rung']
-        self.ncu, self.why = tool('ncu') if wanted else None, ''
+        self.ncu, self.why = tool('ncu'), ''
         if not self.ncu:
-            self.give_up('no ncu on PATH' if wanted else 'it was not asked for')
+            self.give_up('no ncu on PATH')
 
     def give_up(self, why: str) -> None:
         self.ncu, self.why = None, f'{why}; {shlex.join(["ncu", *self.command])} NAME would run it'
@@ -186,7 +185,7 @@ def main(args: argparse.Namespace) -> int:
         add_sources(args.app, pages, tree)
     else:
         print('no code: this suite is installed; give --source DIR')
-    counters = Counters(program, words, not args.no_counters)
+    counters = Counters(program, words)
     timed = [one for one in pages if one.kind == 'cuda' and one.rung and one.rung.row.right and not args.result]
     for one in timed:
         one.counters = counters.of(one.name)

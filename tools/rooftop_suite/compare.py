@@ -13,8 +13,7 @@ import os
 import statistics
 from typing import NamedTuple, Optional
 
-from . import INVALID, USAGE, VALID, Fault, Json, archive, disk, figures, results
-from .archive import Given
+from . import INVALID, USAGE, VALID, Fault, Json, disk, figures, results
 from .results import Folder, Program, Run, Summary
 
 LEAST_NOISE = 0.01
@@ -27,8 +26,8 @@ PEAK = '(peak)'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('files', nargs='+', metavar='FILE', help='results, folders of rooftop run, their archives, or '
-                        'the run.json of one, such as docs/reference/small.json; all others are compared with the first')
+    parser.add_argument('files', nargs='+', metavar='FILE', help='results, folders of rooftop run, or the '
+                        'run.json of one, such as docs/reference/small.json; all others are compared with the first')
     parser.add_argument('--ladders', action='store_true', help='with the rungs of ladders')
 
 
@@ -85,11 +84,11 @@ def summarised(row: Summary) -> Figure:
 class Side:
     """One side of a comparison: its figures."""
 
-    def __init__(self, given: Given) -> None:
-        self.path = given.name
+    def __init__(self, given: str) -> None:
+        self.path = given
         self.figures: dict[Key, Figure] = {}
         self.size: Optional[str] = None
-        path = os.path.join(given.at, 'run.json') if os.path.isdir(given.at) else given.at
+        path = results.manifest_of(given)
         value = results.read(path)
         self.sha256 = disk.sha256_of(path)
         if isinstance(value, Run):
@@ -104,7 +103,7 @@ class Side:
         elif isinstance(value, Program):
             self.figures = figures_of(value, '' if len(value.rungs) == 1 else None)
         if not self.figures:
-            raise Fault(INVALID, f'{given.path}: nothing in it was timed')
+            raise Fault(INVALID, f'{given}: nothing in it was timed')
 
 
 def same_problem(base: Figure, other: Figure, app: str, paths: tuple[str, str]) -> None:
@@ -215,7 +214,7 @@ def print_rows(base: Side, other: Side, rows: list[Row]) -> None:
 def main(args: argparse.Namespace) -> int:
     if len(args.files) < 2:
         raise Fault(USAGE, 'compare takes two files or more')
-    sides = [Side(given) for given in archive.given(args.files)]
+    sides = [Side(path) for path in args.files]
     tables = [(other, compare(sides[0], other)) for other in sides[1:]]
     ladders = False
     for other, rows in tables:

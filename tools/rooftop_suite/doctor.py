@@ -7,7 +7,7 @@ import re
 import shlex
 from typing import NamedTuple, Optional
 
-from . import ENVIRONMENT, VALID, Fault, machine, nodes, programs, quiet, results
+from . import ENVIRONMENT, VALID, Fault, machine, programs, quiet, results
 from .cli import count
 
 ARCHITECTURES = re.compile(r'architectures ([\d,a-z]+)')
@@ -16,7 +16,6 @@ ARCHITECTURES = re.compile(r'architectures ([\d,a-z]+)')
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     programs.add_launcher(parser)
     parser.add_argument('--ranks', type=count, default=2, metavar='N', help='to try MPI with (default 2)')
-    parser.add_argument('--node', action='store_true', help="only print this node's environment, as one line of JSON")
     programs.add_arguments(parser)
 
 
@@ -242,9 +241,6 @@ def examine(bindir: Optional[str] = None, launcher: Optional[str] = None, ranks:
 
 
 def main(args: argparse.Namespace) -> int:
-    if args.node:
-        nodes.print_own()
-        return VALID
     rows = examine(args.bindir, args.launcher, args.ranks)
     wrong = [row for row in rows if row.state == 'FIX']
     for row in rows:

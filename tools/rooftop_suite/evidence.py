@@ -22,11 +22,11 @@ class Flag(NamedTuple):
 
 
 class Evidence:
-    """A result folder. here: its name in commands, if that is not its path; of: {'measured', 'peak' or 'ladder': {app:
+    """A result folder. here: its path in commands; of: {'measured', 'peak' or 'ladder': {app:
     Result}}."""
 
-    def __init__(self, path: str, here: str = '') -> None:
-        self.path, self.here = path, shlex.quote(here or path)
+    def __init__(self, path: str) -> None:
+        self.path, self.here = path, shlex.quote(path)
         self.flags: list[Flag] = []
         if not os.path.isdir(path):
             raise Fault(ENVIRONMENT, f'{path}: no such folder')

@@ -1,8 +1,7 @@
 """`rooftop portability RESULT...`: how near one source comes to the best of each machine (Pennycook's metric).
 
-A platform is a processor with its threads and ranks, and with the system that the form of an archive names. Folders of
-`rooftop run` have ladders, which count, and measured runs, which are of another problem. A rung's share there is its figure of merit over the best one's on
-the same problem. The metric is the harmonic mean of a rung's shares over all platforms handed in: 0 if it cannot run
+A platform is a processor with its threads and ranks. Folders of `rooftop run` have ladders, which count, and measured
+runs, which are of another problem. A rung's share there is its figure of merit over the best one's on the same problem. The metric is the harmonic mean of a rung's shares over all platforms handed in: 0 if it cannot run
 on one of them (S. J. Pennycook, J. D. Sewall, V. W. Lee, "Implications of a metric for performance portability", FGCS
 92, 2019, with application efficiency).
 """
@@ -18,8 +17,7 @@ Ladder = tuple[str, str]  # app, and ladder
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add('results', nargs='+', metavar='RESULT', help='results of ladders, or folders of rooftop run that have them, or '
-        'their archives')
+    add('results', nargs='+', metavar='RESULT', help='results of ladders, or folders of rooftop run that have them')
     add('--without', action='append', default=[], metavar='RUNG', help='leave a rung out, such as one for a special '
         'case of the problem (may be given again)')
 
@@ -67,13 +65,12 @@ class Platform:
             self.why[rung.name] = rung.verdict
 
 
-def platform_of(program: Program, rung: figures.Rung, system: str = '') -> str:
+def platform_of(program: Program, rung: figures.Rung) -> str:
     """Returns the name of the platform that a rung ran on."""
     ranks = f', {program.ranks} ranks' if program.ranks > 1 else ''
-    system = f'{system}: ' if system else ''
     if rung.processor == 'gpu':
-        return f'{system}{program.gpu}{ranks}'
-    return f'{system}{program.cpu}, {program.threads} thread{"s" if program.threads > 1 else ""}{ranks}'
+        return f'{program.gpu}{ranks}'
+    return f'{program.cpu}, {program.threads} thread{"s" if program.threads > 1 else ""}{ranks}'
 
 
 def collect(paths: list[str], without: list[str]) -> tuple[dict[Ladder, dict[str, Platform]], dict[str, str]]:
@@ -90,7 +87,7 @@ def collect(paths: list[str], without: list[str]) -> tuple[dict[Ladder, dict[str
                 continue
             kinds[rung.name] = rung.kind
             platforms = found.setdefault((program.program, rung.ladder), {})
-            platform = platforms.setdefault(platform_of(program, rung, place.system), Platform())
+            platform = platforms.setdefault(platform_of(program, rung), Platform())
             platform.add(program.program, place.name, rung, problem)
     return found, kinds
 

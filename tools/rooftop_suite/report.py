@@ -10,7 +10,7 @@ import argparse
 import os
 from collections.abc import Sequence
 
-from . import ENVIRONMENT, USAGE, VALID, Fault, archive, disk, plots, results, svg
+from . import ENVIRONMENT, USAGE, VALID, Fault, disk, plots, results, svg
 from .evidence import Evidence
 from .figures import DASH, Result, percent, scaled
 from .page import Markup, inline, join, listed, parts, render
@@ -22,20 +22,17 @@ BUILD = ('cpu', 'threads', 'gpu', 'mpi', 'kokkos', 'kokkos_backend', 'compiler',
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('folder', metavar='DIR', help='of rooftop run, or its archive; or the JSON of a ladder, for its '
-                        'picture')
-    parser.add_argument('--output', metavar='FILE', help='the page (default DIR/report.html; of an archive X.html; of a '
-                        'ladder LADDER.svg)')
+    parser.add_argument('folder', metavar='DIR', help='of rooftop run; or the JSON of a ladder, for its picture')
+    parser.add_argument('--output', metavar='FILE', help='the page (default DIR/report.html; of a ladder '
+                        'LADDER.svg)')
 
 
 def main(args: argparse.Namespace) -> int:
     """Returns VALID once the page is written, whatever verdict is in it."""
-    given = archive.given([args.folder])[0]
-    if os.path.isfile(given.at):
+    if os.path.isfile(args.folder):
         return picture(args.folder, args.output)
-    folder = args.folder[:-len(archive.ENDING)] if given.form else args.folder
-    report = Report(Evidence(given.at, folder), given.form.get('system', ''))
-    path = args.output or (f'{folder}.html' if given.form else os.path.join(folder, 'report.html'))
+    report = Report(Evidence(args.folder))
+    path = args.output or os.path.join(args.folder, 'report.html')
     disk.save_bytes(path, report.page().encode('utf-8', 'replace'))
     print(f'report: {path}; {report.figures.plots} plots')
     return VALID
@@ -78,8 +75,7 @@ def each(value: object) -> list[object]:
 
 
 class Report:
-    def __init__(self, evidence: Evidence, system: str = '') -> None:
-        self.system_name = system  # by the form of an archive
+    def __init__(self, evidence: Evidence) -> None:
         self.evidence, self.figures = evidence, Figures()
         # (app, or app and peak; result)
         self.lines = [(f'{app}{", peak" if what == "peak" else ""}', app, evidence.of[what][app])
@@ -179,7 +175,7 @@ class Report:
         lead = [', '.join(sorted({result.program.host for result in every})), f'size {run.size}' if run else '',
                 'official' if run and run.official else '', run.started if run else dates[0] if dates else '',
                 parts.verdict(evidence.verdict())]
-        on = self.system_name or ' and '.join(chips)
+        on = ' and '.join(chips)
         title = f'Rooftop on {on}' if on else 'Rooftop'
         return render('report.html', title=title, lead=join(lead, ' · '), sections=sections, overview=self.overview(),
                       headline=self.headline(), about=self.about(), flags=evidence.flags, folder=evidence.here,

@@ -110,6 +110,11 @@ def record_of(value: Json) -> AnyResult:
 
 # ---- Reading ----
 
+def manifest_of(path: str) -> str:
+    """Returns the path of a folder's manifest, or of the file that is given."""
+    return os.path.join(path, 'run.json') if os.path.isdir(path) else path
+
+
 def read(path: str, nonce: Optional[str] = None, follow: bool = True) -> AnyResult:
     """Returns the record in a file. nonce: what must be in it (None: anything)."""
     try:

@@ -16,8 +16,8 @@ import sys
 import time
 from typing import Optional
 
-from . import (ENVIRONMENT, INVALID, USAGE, VALID, Fault, Interrupted, Json, aggregate, cli, disk, machine, nodes,
-               plan, programs, quiet, results, source)
+from . import (ENVIRONMENT, INVALID, USAGE, VALID, Fault, Interrupted, Json, aggregate, cli, disk, machine, plan,
+               programs, quiet, results, source)
 from .cli import seconds
 from .plan import Plan
 from .progress import Progress
@@ -105,7 +105,7 @@ def begin(path: str, made: Plan) -> Folder:
         'seed': disk.seed_of(made.nonce) if made.nonce else 1, 'source': what,
         'launcher': made.launcher, 'ranks': made.ranks, 'settings': options,
         'programs': programs_now(made),
-        'environment': {**machine.environment(), **nodes.environment(made.launcher, made.ranks)},
+        'environment': machine.environment(),
         'steps': made.steps(), 'summary': {},
         'aggregate': Aggregate(value=None, why='the run is not complete')})
     return Folder.create(path, manifest)

@@ -25,8 +25,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add('app', metavar='APP', help=', '.join(results.APPS))
     add('--ranks', type=counts, metavar='N,N..', help='(default: 1, 2, 4 .. up to the GPUs, or the cores)')
-    add('--strong', action='store_true', help='strong scaling only')
-    add('--weak', action='store_true', help='weak scaling only')
     add('--size', choices=results.SIZES, default='tiny', help='of the problem of one rank (default tiny)')
     add('--seconds', type=seconds, default=2.0, metavar='S', help='of timing per run (default 2)')
     programs.add_launcher(parser)
@@ -193,8 +191,7 @@ def main(args: argparse.Namespace) -> int:
     disk.make_folder(args.into, USAGE)
     held = lock(args.into)
     try:
-        kinds = ['strong'] * (args.strong or not args.weak) + ['weak'] * (args.weak or not args.strong)
-        found = {kind: scaling.series(kind) for kind in kinds}
+        found = {kind: scaling.series(kind) for kind in ('strong', 'weak')}
         scale = record_of(args, 'GPUs' if machine.gpus() and args.device != 'cpu' else 'ranks', found)
         disk.save(os.path.join(args.into, f'scale-{args.app}.json'), scale.to_json())
     finally:

@@ -12,8 +12,7 @@ import os
 import sys
 from typing import NamedTuple, Optional, Union
 
-from . import INVALID, VALID, Fault, archive, disk, figures, results
-from .archive import Given
+from . import INVALID, VALID, Fault, disk, figures, results
 from .cli import complain
 from .compare import noise_of
 from .results import Folder, Program, Run
@@ -23,8 +22,7 @@ Value = Union[str, float, int, None]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add('results', nargs='+', metavar='RESULT', help='folders of rooftop run, their archives or run.json, or results of '
-        'programs')
+    add('results', nargs='+', metavar='RESULT', help='folders of rooftop run, their run.json, or results of programs')
     add('--csv', metavar='FILE', help='write CSV (- for standard output)')
     add('--html', metavar='FILE', help='write a page')
     add('--ladders', action='store_true', help='with the rungs of ladders')
@@ -67,13 +65,12 @@ class Row(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a program's result is from. name, system: of what was given, system as its form says; run: base, peak,
-    ladder, or single for a result that is in no folder."""
+    """Where a program's result is from. name: of what was given; run: base, peak, ladder, or single for a result that is
+    in no folder."""
     name: str
     run: str
     folder: Optional[Run] = None
     declared: str = ''
-    system: str = ''
 
 
 def source_of(run: Run) -> str:
@@ -144,24 +141,24 @@ class Found:
         self.said += [said] if said not in self.said else []
         return False
 
-    def add(self, one: Given) -> None:
+    def add(self, name: str) -> None:
         """Adds the results of a folder or file; Fault if it has none."""
-        at = os.path.join(one.at, 'run.json') if os.path.isdir(one.at) else one.at
+        at = results.manifest_of(name)
         value = results.read(at)
         if isinstance(value, Program):
-            if self.is_new(at, one.name):
-                self.programs.append((Place(one.name, 'single'), value))
+            if self.is_new(at, name):
+                self.programs.append((Place(name, 'single'), value))
             return
         if not isinstance(value, Run):
-            raise Fault(INVALID, f'{one.path}: not the result of a run or a program')
+            raise Fault(INVALID, f'{name}: not the result of a run or a program')
         folder = Folder(os.path.dirname(at) or '.', value)
         if not folder.alone:
-            self.add_folder(one, folder)
-        elif self.is_new(at, one.name):
-            self.alone.append((one.name, value))
+            self.add_folder(name, folder)
+        elif self.is_new(at, name):
+            self.alone.append((name, value))
 
-    def add_folder(self, one: Given, folder: Folder) -> None:
-        run, name = folder.manifest, one.name
+    def add_folder(self, name: str, folder: Folder) -> None:
+        run = folder.manifest
         for step in folder.steps:
             kind = {step.app: 'base', f'peak-{step.app}': 'peak', f'ladder-{step.app}': 'ladder'}.get(step.name)
             result = folder.result(step.name) if kind else None
@@ -170,14 +167,14 @@ class Found:
                 self.said.append(f'{name}: {step.name} is left out: {why}')
             elif kind and result and self.is_new(folder.file(step.json), name):
                 declared = run.peak[step.app].declared if kind == 'peak' and step.app in run.peak else ''
-                self.programs.append((Place(name, kind, run, declared, one.form.get('system', '')), result))
+                self.programs.append((Place(name, kind, run, declared), result))
 
 
 def collect(paths: list[str]) -> Found:
     """Returns what is in the results of a command line; says what is left out."""
     found = Found()
-    for one in archive.given(paths):
-        found.add(one)
+    for path in paths:
+        found.add(path)
     for line in found.said:
         complain(line)
     return found

@@ -10,15 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Optional
 
-from . import ENVIRONMENT, INVALID, USAGE, VALID, Fault, aggregate, archive, disk, one_line, results
+from . import ENVIRONMENT, INVALID, USAGE, VALID, Fault, aggregate, disk, one_line, results
 from .judge import judge_official, judge_program, judge_scaling, near
 from .records import Mismatch
 from .results import AnyResult, Folder, Program, Run, Scale
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('files', nargs='+', metavar='FILE', help='a result, a run.json, a folder of rooftop run, or '
-                        'an archive of rooftop pack')
+    parser.add_argument('files', nargs='+', metavar='FILE', help='a result, a run.json, or a folder of rooftop run')
     parser.add_argument('--nonce', metavar='TEXT', help='the nonce that must be in it: the one that the buyer gave')
 
 
@@ -151,17 +150,14 @@ def lacking(files: list[Judged], given: list[Judged]) -> list[str]:
 def main(args: argparse.Namespace) -> int:
     files: list[Judged] = []
     given = []
-    for one in archive.given(args.files):
+    for path in map(results.manifest_of, args.files):
         begin = len(files)
-        path = os.path.join(one.at, 'run.json') if os.path.isdir(one.at) else one.at
         if not os.path.lexists(path):
             raise Fault(USAGE, f'{path}: no such file')
         given.append(judge_file(path, args.nonce, files))
-        if one.form:
-            print(one_line(f'{one.path}: ' + '; '.join(f'{name}: {text}' for name, text in one.form.items())))
         for judged in files[begin:]:
             for line in (judged.wrong or ['consistent']) + [f'note: {line}' for line in judged.notes]:
-                print(one_line(f'{one.shown(judged.path)}: {line}'))
+                print(one_line(f'{judged.path}: {line}'))
     bad = [judged for judged in files if judged.wrong]
     lacks = lacking(files, given) + ([] if args.nonce else ["the buyer's nonce (--nonce)"])
     said = f'{len(bad)} with faults: NOT CONSISTENT' if bad else one_line(

@@ -7,7 +7,7 @@ from unittest import mock
 
 from helper import SOURCE, program, sample
 
-from rooftop_suite import Fault, aggregate, archive, compare, figures, judge, portability, results, run, scale, table
+from rooftop_suite import Fault, aggregate, compare, figures, judge, portability, results, run, scale, table
 
 
 def figure(fom, noise=0.01, **problem):
@@ -103,7 +103,7 @@ class Compare(unittest.TestCase):
 
     def test_manifest(self):
         """A run.json without the files it names is compared by its summary."""
-        side = compare.Side(archive.given([str(SOURCE / 'docs' / 'reference' / 'small.json')])[0])
+        side = compare.Side(str(SOURCE / 'docs' / 'reference' / 'small.json'))
         self.assertEqual({app for app, _ in side.figures}, set(results.APPS))
         self.assertTrue(all(figure.fom for figure in side.figures.values()))
         self.assertEqual([row.verdict for row in compare.compare(side, side)], ['no verdict'] * len(side.figures))

@@ -191,7 +191,7 @@ class Counting(helper.InFolder):
         pathlib.Path('tools/ncu').write_text(f'#!/bin/sh\ncat <<"end"\n{text}end\n')
         os.chmod('tools/ncu', 0o755)
         with mock.patch.dict(os.environ, PATH=f'tools:{os.environ["PATH"]}'):
-            counters = climb.Counters('/x/nekbone', ['--degree=9'], True)
+            counters = climb.Counters('/x/nekbone', ['--degree=9'])
             return counters.of('layered'), counters.of('packed'), counters.why
 
     def test_a_line_per_kernel(self):

@@ -8,7 +8,7 @@ from unittest import mock
 
 import helper  # noqa: F401: puts the suite on the path
 
-from rooftop_suite import Fault, cli, doctor, machine, nodes, plan, programs, quiet
+from rooftop_suite import Fault, cli, doctor, machine, plan, programs, quiet
 
 
 def sixteen(cpus=None):
@@ -152,13 +152,6 @@ class Libraries(unittest.TestCase):
                 doctor.check_blas(found, 'nekbone')
             self.assertEqual([row.state for row in found.rows], [state])
             self.assertEqual('study' in found.rows[0].text, 'reference' in said)
-
-
-class Nodes(unittest.TestCase):
-    def test_each_once(self):
-        """What ranks of several nodes print in any order, with a launcher's lines between, is one entry per host."""
-        said = 'warning: x\n{"host": "b", "cpu": "Y"}\n{"host": "a", "cpu": "X"}\n{"host": "b", "cpu": "Y"}\n{half\n'
-        self.assertEqual([node['host'] for node in nodes.found_in(said)], ['a', 'b'])
 
 
 class Launching(unittest.TestCase):

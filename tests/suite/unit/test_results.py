@@ -143,7 +143,7 @@ class Files(InFolder):
         self.assertEqual((sorted(os.listdir()), [os.lstat(kind).st_mode for kind in kinds]), (before, modes))
 
     def test_one_function_opens_for_writing(self):
-        """All of tools/ writes through disk.create, except an archive's files, which must be new ('x')."""
+        """All of tools/ writes through disk.create."""
         for path in (SOURCE / 'tools').rglob('*.py'):
             found = re.findall(r"open\(.*'[rb+]*[wa][b+]*'|os\.(?:replace|rename)\(|copyfile\(|\.write_(?:text|bytes)\(",
                                path.read_text())
