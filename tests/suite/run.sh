@@ -38,7 +38,7 @@ says "nekbone, peak"
 says "[1/3] nekbone"
 says "(--rung fast --tuning mine.tuning)"
 [ "$(grep -c '^nekbone .* VALID *FP64$' out)" = 1 ] || fail "no precision: $(cat out)"
-grep -q '"peak": {' peak/run.json && cmp -s mine.tuning peak/peak-nekbone.tuning || fail "no peak in run.json, or no tuning file"
+grep -q '"peak": {' peak/run.json || fail "no peak in run.json"
 grep -A 12 '"name": "peak-nekbone"' peak/run.json | tr -d '\n' | grep -q -- '--elements",  *"7x7x7",.*"--rung",  *"fast"' ||
     fail "peak is another problem: $(grep -A 30 '"peak-nekbone"' peak/run.json)"
 ends 0 $rooftop $one --rung plain --into plain

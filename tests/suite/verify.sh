@@ -13,8 +13,7 @@ ends 0 $rooftop run --force --bindir bin --apps nekbone,gfnn-wave --nonce n1 --i
 for file in nekbone.json ladder-nekbone.json picture-gfnn-wave.json picture-gfnn-wave.out gfnn-wave-picture.vti; do
     [ -s run/$file ] || fail "no run/$file"
 done
-STANDIN_CPU=other STANDIN_SPEED=1.1 ends 0 $rooftop run --force --bindir bin --apps nekbone --nonce n2 --soak 0.01 --into faster
-says "soak: nekbone: +0.0 % time per unit"
+STANDIN_CPU=other STANDIN_SPEED=1.1 ends 0 $rooftop run --force --bindir bin --apps nekbone --nonce n2 --into faster
 bin/nekbone --json result.json --nonce n3 >out # not a copy of run's, made in the same second
 ends 0 $rooftop verify run --nonce n1
 says "consistent; lacks --official, a VALID alya-rhs, a VALID fun3d-mcpi, a size above tiny"

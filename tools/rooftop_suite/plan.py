@@ -8,8 +8,8 @@ import argparse
 import os
 import re
 import shlex
-from collections.abc import Container
-from typing import Any, NamedTuple, Optional
+from collections.abc import Container, Iterator
+from typing import Any, NamedTuple
 
 from . import ENVIRONMENT, USAGE, Fault, Json, machine, programs, results
 from .cli import count, minutes, seconds
@@ -24,7 +24,7 @@ class Official(NamedTuple):
 
 
 OFFICIAL = Official()
-DEFAULTS = {'windows': 5, 'seconds': 5.0, 'ladder_seconds': 0.3, 'ranks': 1, 'soak': 0.0}
+DEFAULTS = {'windows': 5, 'seconds': 5.0, 'ladder_seconds': 0.3, 'ranks': 1, 'nonce': '', 'peak': []}
 PICTURES = {'gfnn-wave': ['--elements', '48x48x48', '--frequency', '5000', '--steps', '14']}
 SHORTER = {'gfnn-wave': ['--steps', '1']}  # of ladders on CPUs: its reference solve is 24 times slower than the rung's
 # What a choice of peak may set: how an app computes, not what.
@@ -56,8 +56,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--no-ladders', action='store_true', default=None, help='leave out the ladders and pictures')
     add('--ladder-size', choices=results.SIZES, help='(default: with a GPU --size, and only its rungs; else tiny)')
     add('--ladder-seconds', type=seconds, metavar='S', help='of timing per rung (default 0.3)')
-    add('--soak', type=seconds, metavar='MINUTES', help="run each app's default rung for this long, and report how it "
-        'drifts')
     add('--nonce', metavar='TEXT', help='a word from the buyer: it seeds all inputs and is recorded in every result')
     programs.add_launcher(parser)
     add('--ranks', type=count, metavar='N', help='of MPI (default 1)')
@@ -66,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 GIVEN = ('size', 'apps', 'rung', 'official', 'peak', 'seconds', 'windows', 'no_ladders', 'ladder_size', 'ladder_seconds',
-         'soak', 'nonce', 'launcher', 'ranks', 'device', 'threads', 'bindir')  # options that decide what is run
+         'nonce', 'launcher', 'ranks', 'device', 'threads', 'bindir')  # options that decide what is run
 
 
 def given(args: argparse.Namespace) -> Json:
@@ -102,62 +100,52 @@ class Plan:
     """The options in force, and the steps they make."""
 
     def __init__(self, options: Json) -> None:
-        def get(name: str) -> Any:
-            return options.get(name, DEFAULTS.get(name))
-
+        get: Any = {**DEFAULTS, **options}.get
         self.given = options
-        self.official = bool(options.get('official'))
+        self.official = bool(get('official'))
         self.apps: list[str] = options['apps'].split(',') if 'apps' in options else list(results.APPS)
         self.programs = {app: programs.find(app, options.get('bindir')) for app in self.apps}
-        self.gpu = self.has_gpu()
-        self.size: str = options.get('size') or ('small' if self.gpu else 'tiny')
-        self.ladder_size: str = options.get('ladder_size') or (self.size if self.gpu else 'tiny')
+        self.gpu = get('device') != 'cpu' and any(map(programs.has_gpu, self.programs.values()))
+        self.size: str = get('size') or ('small' if self.gpu else 'tiny')
+        self.ladder_size: str = get('ladder_size') or (self.size if self.gpu else 'tiny')
         self.windows: int = get('windows')
         self.ladder_seconds: float = get('ladder_seconds')
-        self.soak: float = get('soak')
         self.seconds: float = OFFICIAL.window * self.windows if self.official else get('seconds')
         self.ranks: int = get('ranks')
-        self.nonce: str = options.get('nonce', '')
-        self.launcher = programs.launcher_words(options.get('launcher'), self.ranks)
-        self.peak = choices_of(options.get('peak', []))
+        self.nonce: str = get('nonce')
+        self.launcher = programs.launcher_words(get('launcher'), self.ranks)
+        self.peak = choices_of(get('peak'))
         self.previews: dict[str, programs.Preview] = {}  # by step; see ask
-        self.check()
+        for wrong, why in self.refusals():
+            if wrong:
+                raise Fault(USAGE, why)
+        self.check_programs()
 
-    def has_gpu(self) -> bool:
-        return self.given.get('device') != 'cpu' and any(map(programs.has_gpu, self.programs.values()))
-
-    def check(self) -> None:
-        if len(set(self.apps)) != len(self.apps):
-            raise Fault(USAGE, f'--apps {self.given["apps"]}: an app is listed twice')
-        if self.windows < 5 or self.windows > 64:
-            raise Fault(USAGE, f'--windows {self.windows}: the median is of 5 to 64')
-        if self.seconds <= 0 or self.soak > 1440:
-            raise Fault(USAGE, '--seconds must be above 0, and --soak at most a day')
-        if 'nonce' in self.given and not self.nonce.strip():
-            raise Fault(USAGE, '--nonce: give it a word')
-        if not self.nonce.isprintable():
-            raise Fault(USAGE, f"--nonce '{self.nonce}': give it letters and digits")
-        if 'rung' in self.given:
-            if len(self.apps) > 1:
-                raise Fault(USAGE, f'--rung {self.given["rung"]}: add --apps APP, the app that has it')
-            names = [rung.name for rung in programs.rungs(self.programs[self.apps[0]])]
-            if self.given['rung'] not in names:
-                raise Fault(USAGE, f'--rung {self.given["rung"]}: {self.apps[0]} has {", ".join(names)}')
+    def refusals(self) -> Iterator[tuple[bool, str]]:
+        """Yields (whether it is so, why these options are refused)."""
+        given, first = self.given, self.apps[0]
+        yield len(set(self.apps)) != len(self.apps), f'--apps {given.get("apps")}: an app is listed twice'
+        yield not 5 <= self.windows <= 64, f'--windows {self.windows}: the median is of 5 to 64'
+        yield self.seconds <= 0, '--seconds must be above 0'
+        yield 'nonce' in given and not self.nonce.strip(), '--nonce: give it a word'
+        yield not self.nonce.isprintable(), f"--nonce '{self.nonce}': give it letters and digits"
+        if 'rung' in given:
+            yield len(self.apps) > 1, f'--rung {given["rung"]}: add --apps APP, the app that has it'
+            names = [rung.name for rung in programs.rungs(self.programs[first])]
+            yield given['rung'] not in names, f'--rung {given["rung"]}: {first} has {", ".join(names)}'
         if self.official:
             for name, why in (('seconds', 'windows are of 10 s'), ('apps', 'all four are run')):
-                if name in self.given:
-                    raise Fault(USAGE, f'--official and --{name} exclude each other: {why}')
+                yield name in given, f'--official and --{name} exclude each other: {why}'
             for name in machine.FOREIGN:
-                if os.environ.get(name):
-                    raise Fault(USAGE, f'--official and {name}={os.environ[name]} exclude each other: unset it')
-            if self.size == 'tiny':
-                raise Fault(USAGE, '--official needs --size small or above: tiny is for tests')
-        if self.peak and self.size in ('large', 'full'):
-            raise Fault(USAGE, f'--peak needs a fixed problem, and --size {self.size} depends on the memory that is '
-                        'free')
-        left_out = [app for app in self.peak if app not in self.apps]
-        if left_out:
-            raise Fault(USAGE, f'--peak {left_out[0]}: --apps leaves it out')
+                yield bool(os.environ.get(name)), \
+                    f'--official and {name}={os.environ.get(name)} exclude each other: unset it'
+            yield self.size == 'tiny', '--official needs --size small or above: tiny is for tests'
+        yield bool(self.peak) and self.size in ('large', 'full'), \
+            f'--peak needs a fixed problem, and --size {self.size} depends on the memory that is free'
+        for app in self.peak:
+            yield app not in self.apps, f'--peak {app}: --apps leaves it out'
+
+    def check_programs(self) -> None:
         needed = {'--json', '--dry-run'} | ({'--window', '--warm-up'} if self.official else set()) | \
             ({'--nonce'} if self.nonce else set())
         for program in self.programs.values():
@@ -188,39 +176,24 @@ class Plan:
 
     def peaks(self) -> list[Step]:
         """Returns the steps of declared choices, with the extents of base. Call ask first."""
-        return [self.step(f'peak-{app}', app, [*self.extents(app), *self.choice(app), *self.timing()])
+        return [self.step(f'peak-{app}', app, [*self.extents(app), *self.peak[app], *self.timing()])
                 for app in self.apps if app in self.peak]
 
     def extents(self, app: str) -> list[str]:
         there = self.previews[app].options
         return [word for name in EXTENTS[app] for word in (f'--{name}', there[name])]
 
-    def choice(self, app: str) -> list[str]:
-        """Returns the declared options; a tuning file is the copy in the result folder."""
-        words = list(self.peak[app])
-        if self.tuning(app):
-            words[words.index('--tuning') + 1] = f'peak-{app}.tuning'
-        return words
-
-    def tuning(self, app: str) -> str:
-        """Returns the path of the tuning file that a choice names, or ''."""
-        words = self.peak[app]
-        named = words[words.index('--tuning') + 1] if '--tuning' in words[:-1] else ''
-        return '' if named == 'none' else named
-
     def others(self) -> list[Step]:
-        """Returns what is not a figure of merit: soaks, ladders, pictures."""
-        steps = []
-        if self.soak:
-            steps += [self.step(f'soak-{app}', app, ['--size', self.size, *self.rung(), '--seconds', f'{60 * self.soak:g}',
-                                                     '--windows', '64']) for app in self.apps]
-        if not self.given.get('no_ladders'):
-            for app in self.apps:
-                less = ['--only', 'gpu'] if self.gpu else SHORTER.get(app, [])
-                words = ['--ladder', *less, '--size', self.ladder_size, '--seconds', f'{self.ladder_seconds:g}']
-                steps.append(self.step(f'ladder-{app}', app, words))
-            steps += [self.step(f'picture-{app}', app, PICTURES[app] + [
-                '--seconds', '0', '--picture', f'{app}-picture.vti']) for app in self.apps if app in PICTURES]
+        """Returns what is not a figure of merit: ladders and pictures."""
+        steps: list[Step] = []
+        for app in self.apps if not self.given.get('no_ladders') else ():
+            less = ['--only', 'gpu'] if self.gpu else SHORTER.get(app, [])
+            steps.append(self.step(f'ladder-{app}', app, [
+                '--ladder', *less, '--size', self.ladder_size, '--seconds', f'{self.ladder_seconds:g}']))
+        for app in PICTURES if steps else ():
+            if app in self.apps:
+                steps.append(self.step(f'picture-{app}', app, [
+                    *PICTURES[app], '--seconds', '0', '--picture', f'{app}-picture.vti']))
         return steps
 
     def steps(self) -> list[Step]:
@@ -236,45 +209,32 @@ class Plan:
 
     # ---- What the programs say of them ----
 
-    def preview(self, step: Step, words: Optional[list[str]] = None) -> programs.Preview:
-        """Returns what a program says of a step, or of other arguments with its launcher."""
+    def preview(self, step: Step) -> programs.Preview:
         at = step.command.index(self.programs[step.app])
         try:
-            command = [step.command[at], *(words or step.command[at + 1:])]
-            return programs.preview(command, step.command[:at], self.ranks)
+            return programs.preview(step.command[at:], step.command[:at], self.ranks)
         except Fault as fault:
             raise Fault(fault.status, f'{step.name}: {fault}') from None
 
     def ask(self, everything: bool = False) -> None:
         """Has the programs preview the measured steps, or all steps; Fault if one would be refused."""
-        for step in self.base():
-            self.previews[step.app] = self.preview(step)
-        for step in self.peaks():
-            name = step.name.replace('peak-', '')
-            self.previews[step.name] = self.preview(step, [*self.extents(name), *self.peak[name], *self.common()])
-        for step in self.others() if everything else ():
-            self.previews[step.name] = self.preview(step)
+        for steps in (self.base, self.peaks, self.others if everything else list):  # peaks need what base says
+            self.previews.update({step.name: self.preview(step) for step in steps()})
 
     # ---- How long they take ----
 
-    def set_up(self, step: Step) -> float:
-        """Returns about how many seconds it takes to set up and verify one rung of a step's problem."""
-        named = self.ladder_size if step.name.startswith('ladder') else self.size
-        need = programs.bytes_of(self.previews[step.name].memory) if step.name in self.previews else 0
-        return (need or BYTES[named]) / (SET_UP_GPU if self.gpu else SET_UP)
-
     def guess(self, step: Step) -> float:
         """Returns about how many seconds a step takes: what is timed, and set-up and verification."""
-        once = self.set_up(step)
+        ladder = step.name.startswith('ladder')
+        need = programs.bytes_of(self.previews[step.name].memory) if step.name in self.previews else 0
+        once = (need or BYTES[self.ladder_size if ladder else self.size]) / (SET_UP_GPU if self.gpu else SET_UP)
         if step.name.startswith('picture'):
             return PICTURE * once
-        if step.name.startswith('ladder'):
+        if ladder:
             rungs = sum(not rung.absent and (not self.gpu or rung.kind != 'cpu')
                         for rung in programs.rungs(self.programs[step.app]))
             return LADDER * once + CEILINGS * (1 + WARM_UP) * self.ladder_seconds * rungs
-        soaked = step.name.startswith('soak')
-        timed = 60 * self.soak if soaked else self.seconds
-        return once + CEILINGS * (timed + (OFFICIAL.warm_up if self.official and not soaked else WARM_UP * timed))
+        return once + CEILINGS * (self.seconds + (OFFICIAL.warm_up if self.official else WARM_UP * self.seconds))
 
     def limit(self, step: Step) -> float:
         """Returns the seconds after which a step is taken to hang."""
@@ -284,10 +244,11 @@ class Plan:
         """Returns a table of the steps, for --dry-run, without those that are done: time, memory, command. Call ask
         first."""
         steps = [step for step in self.steps() if step.name not in done]
-        rows = [(step.name, minutes(self.guess(step)), re.sub(r' of [\d.]+ \w+ free', '', memory),
-                 shlex.join(step.command)) for step in steps
-                for memory in [self.previews[step.name].memory if step.name in self.previews else '']]
+        rows = [(step.name, minutes(self.guess(step)),
+                 re.sub(r' of [\d.]+ \w+ free', '', self.previews[step.name].memory), shlex.join(step.command))
+                for step in steps]
         widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
         lines = [f'{name:{widths[0]}}  {about:>{widths[1]}}  {memory:{widths[2]}}  {command}'
                  for name, about, memory, command in rows]
-        return '\n'.join([*lines, f'{len(steps)} step{"s" if len(steps) != 1 else ""}, about {minutes(sum(map(self.guess, steps)))}'])
+        return '\n'.join([*lines, f'{len(steps)} step{"s" * (len(steps) != 1)}, about '
+                          f'{minutes(sum(map(self.guess, steps)))}'])

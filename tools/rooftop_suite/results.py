@@ -87,10 +87,6 @@ class Aggregate(Record, kind='aggregate'):
     """One number for a run."""
 
 
-class Soak(Record, kind='soak'):
-    """How an app's times went in the soak."""
-
-
 class Point(Record, kind='point'):
     """A number of ranks of a scaling curve."""
 

@@ -6,25 +6,24 @@ moment, whatever is killed, and the same command continues where it stopped.
 """
 import argparse
 import fcntl
-import functools
 import hashlib
 import os
 import shlex
 import shutil
 import socket
-import sys
 import time
 from typing import Optional
 
 from . import (ENVIRONMENT, INVALID, USAGE, VALID, Fault, Interrupted, Json, aggregate, cli, disk, machine, plan,
                programs, quiet, results, source)
-from .cli import seconds
+from .cli import minutes, seconds
 from .plan import Plan
-from .progress import Progress
-from .results import Aggregate, Built, Folder, Program, Run, Soak, Step, Summary
+from .progress import Line
+from .results import Aggregate, Built, Folder, Program, Run, Step, Summary
 
 
 LEAST_FREE = 16 << 20  # bytes on disk: a folder has a few MB
+DOUBT = 20.0  # seconds that are taken to have gone as guessed, so that one short step does not decide
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +35,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--force', action='store_true', help='do not wait for other processes on this machine to end')
     add('--into', metavar='DIR', help='result folder; a run that is there is resumed (default: a new one in '
         './rooftop-results)')
-    add('--resume', action='store_true', help='resume the newest run in ./rooftop-results that is not complete')
     add('--limit', type=seconds, metavar='S', help='most seconds per step (default: by its timing and size)')
     add('--grace', type=seconds, default=programs.GRACE, metavar='S', help='between asking a step to end and killing '
         f'it (default {programs.GRACE:g}: a launcher needs some for ranks on other machines)')
@@ -48,18 +46,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def new_place() -> str:
     stamp = time.strftime('%Y-%m-%dT%H-%M-%SZ', time.gmtime())
     return os.path.join('rooftop-results', f'{stamp}-{socket.gethostname().split(".")[0]}')
-
-
-def newest_incomplete() -> str:
-    root = 'rooftop-results'
-    for name in sorted(os.listdir(root) if os.path.isdir(root) else (), reverse=True):
-        path = os.path.join(root, name)
-        try:
-            if Folder.is_one(path) and Folder.open(path).manifest.state != 'complete':
-                return path
-        except Fault as fault:
-            print(f'rooftop: {fault}: passed over', file=sys.stderr)
-    raise Fault(USAGE, '--resume: no run in ./rooftop-results that is not complete')
 
 
 def now() -> str:
@@ -83,18 +69,9 @@ def programs_now(what: Plan) -> dict[str, Built]:
             for app, path in what.programs.items()}
 
 
-def keep_tuning(path: str, made: Plan) -> None:
-    """Copies the tuning files of declared choices into the folder: they are part of the choice."""
-    for app in made.peak:
-        if made.tuning(app):
-            disk.copy(made.tuning(app), os.path.join(path, f'peak-{app}.tuning'))
-
-
 def begin(path: str, made: Plan) -> Folder:
     """Starts a run: its folder and manifest."""
-    options = made.given
     what = source.judge()
-    keep_tuning(path, made)
     if what.diff_file:
         changes = source.diff()
         what.diff_sha256 = hashlib.sha256(changes).hexdigest()
@@ -103,38 +80,37 @@ def begin(path: str, made: Plan) -> Folder:
         'schema': results.SCHEMA, 'kind': 'run', 'started': now(), 'finished': None, 'state': 'running',
         'official': made.official, 'size': made.size, 'nonce': made.nonce,
         'seed': disk.seed_of(made.nonce) if made.nonce else 1, 'source': what,
-        'launcher': made.launcher, 'ranks': made.ranks, 'settings': options,
-        'programs': programs_now(made),
-        'environment': machine.environment(),
-        'steps': made.steps(), 'summary': {},
+        'launcher': made.launcher, 'ranks': made.ranks, 'settings': made.given,
+        'programs': programs_now(made), 'environment': machine.environment(), 'steps': made.steps(), 'summary': {},
         'aggregate': Aggregate(value=None, why='the run is not complete')})
     return Folder.create(path, manifest)
 
 
 def resume(path: str, options: Json) -> tuple[Folder, Plan]:
     """Opens a run that was begun; refuses what would make its parts unlike."""
+    def refuse(why: str) -> None:
+        raise Fault(USAGE, f'{path} {why}: give another --into')
+
     folder = Folder.open(path)
     manifest = folder.manifest
     for name, value in options.items():
         if manifest.settings.get(name) != value:
-            raise Fault(USAGE, f'{path} holds a run with other options (--{name.replace("_", "-")}): give another '
-                        '--into, or the same options')
-    made = Plan(manifest.settings)
-    here = machine.environment()
+            refuse(f'holds a run with other options (--{name.replace("_", "-")})')
+    made, here = Plan(manifest.settings), machine.environment()
     for name in ('host', 'cpu', 'gpus'):
         if here[name] != manifest.environment.get(name):
-            raise Fault(USAGE, f'{path} was begun on another machine ({name}): give another --into')
+            refuse(f'was begun on another machine ({name})')
     for app, program in programs_now(made).items():
         if app not in manifest.programs or program.sha256 != manifest.programs[app].sha256:
-            raise Fault(USAGE, f'{path} was begun with another {app}: give another --into')
+            refuse(f'was begun with another {app}')
     there = [step.command for step in folder.steps if not step.name.startswith('peak-')]
     if there != [step.command for step in made.base() + made.others()]:
-        raise Fault(USAGE, f'{path} holds a run with other steps: give another --into')
+        refuse('holds a run with other steps')
     return folder, made
 
 
-def open_folder(args: argparse.Namespace) -> tuple[Folder, Plan, int]:
-    path, options = place_of(args), plan.given(args)
+def open_folder(path: str, options: Json) -> tuple[Folder, Plan, int]:
+    """Returns a folder, new or resumed, its plan, and the lock on it."""
     if Folder.is_one(path):
         held = lock(path)
         return (*resume(path, options), held)
@@ -158,27 +134,17 @@ def open_folder(args: argparse.Namespace) -> tuple[Folder, Plan, int]:
 
 # ---- Running it ----
 
-def in_folder(folder: Folder, arguments: list[str]) -> list[str]:
-    """Returns a step's arguments with the path of the folder where they name a file in it: the program does not know
-    the folder."""
-    for option, names in (('--picture', None), ('--tuning', 'peak-')):
-        if option in arguments[:-1]:
-            at = arguments.index(option) + 1
-            if not names or arguments[at].startswith(names):
-                arguments[at] = folder.file(arguments[at])
-    return arguments
-
-
 def run_step(folder: Folder, made: Plan, step: Step, args: argparse.Namespace, tick: programs.Tick) -> None:
     """Runs one step; its state and the manifest record the outcome."""
     step.state, step.exit, step.seconds, step.sha256, step.why = 'running', None, None, None, ''
     step.attempts += 1
     folder.save()
     at = step.command.index(made.programs[step.app])
+    words = [folder.file(word) if name == '--picture' else word  # the program does not know the folder
+             for name, word in zip(step.command[at:], step.command[at + 1:])]
     try:
-        got = programs.measure(made.programs[step.app], in_folder(folder, list(step.command[at + 1:])),
-                               folder.file(step.json), folder.file(step.output), step.command[:at], made.ranks,
-                               made.nonce, args.limit or made.limit(step), tick, args.grace)
+        got = programs.measure(made.programs[step.app], words, folder.file(step.json), folder.file(step.output),
+                               step.command[:at], made.ranks, made.nonce, args.limit or made.limit(step), tick, args.grace)
     except Interrupted:
         step.state = 'waiting'
         folder.save()
@@ -189,55 +155,59 @@ def run_step(folder: Folder, made: Plan, step: Step, args: argparse.Namespace, t
     folder.save()
 
 
+def run_steps(folder: Folder, made: Plan, todo: list[Step], args: argparse.Namespace) -> None:
+    """Runs these steps, and says how far they are. Steps that are done correct the guess of the others."""
+    count, line = len(folder.steps), Line()
+    guessed = spent = DOUBT
+    line.say(f'{len(todo)} step{"s" * (len(todo) > 1)}, about {minutes(sum(map(made.guess, todo)))}')
+    for i, step in enumerate(todo):
+        at, pace = f'[{count - len(todo) + i + 1}/{count}] {step.name}', spent / guessed
+        about, after = pace * made.guess(step), pace * sum(map(made.guess, todo[i + 1:]))
+
+        def tick(so_far: float, at: str = at, about: float = about, after: float = after) -> None:
+            line.tick(f'{at}  {so_far:.0f} s of about {minutes(max(about, so_far))}, '
+                      f'{minutes(after + max(about - so_far, 0))} left', so_far)
+
+        tick(0)
+        run_step(folder, made, step, args, tick)
+        guessed, spent = guessed + made.guess(step), spent + (step.seconds or 0)
+        line.say(f'{at}  {step.state}, {minutes(step.seconds or 0)}')
+        if step.state == 'failed':
+            quiet.tell(f'rooftop: {step.name}: {step.why} (see {folder.file(step.output)})')
+
+
 def run_all(folder: Folder, made: Plan, args: argparse.Namespace) -> None:
     todo = [step for step in folder.steps if not folder.whole(step)]
-    there = len(folder.steps) - len(todo)
-    if there:
-        quiet.tell(f'{folder.path}: {there} of {len(folder.steps)} steps are done, {len(todo)} to go')
+    if len(todo) < len(folder.steps):
+        quiet.tell(f'{folder.path}: {len(folder.steps) - len(todo)} of {len(folder.steps)} steps are done, '
+                   f'{len(todo)} to go')
     if not todo:
         return
     seen = folder.manifest.environment
     seen['disturbed'] = sorted({*seen.get('disturbed', []), *quiet.wait(made.given.get('device'), args.force)})
     before = machine.ticks_now()
-    progress = Progress(made, folder.steps, todo)
-    for step in todo:
-        progress.begin(step)
-        run_step(folder, made, step, args, functools.partial(progress.tick, step))
-        progress.end(step)
-        if step.state == 'failed':
-            quiet.tell(f'rooftop: {step.name}: {step.why} (see {folder.file(step.output)})')
+    run_steps(folder, made, todo, args)
     seen['stolen'] = max(round(machine.use_since(before).stolen, 4), seen.get('stolen', 0.0))
 
 
 # ---- What came of it ----
 
-def soak_of(windows: list[float]) -> Soak:
-    """Returns the drift (last tenth of the windows over the first tenth, as a share of time) and spread of a soak."""
-    tenth = max(1, len(windows) // 10)
-    first, last = sorted(windows[:tenth]), sorted(windows[-tenth:])
-    return Soak(drift=last[len(last) // 2] / first[len(first) // 2] - 1,
-                spread=(max(windows) - min(windows)) / min(windows))
-
-
-def summary_of(result: Optional[Program]) -> Summary:
-    rung = result.rungs[0] if result and result.rungs else None
-    return Summary(fom=rung.fom_flop_per_s if rung else None, unit='flop/s', verdict=result.verdict if result else None,
-                   spread=rung.spread if rung else None, rung=rung.name if rung else None,
-                   precision=rung.precision if rung else '')
+def summary_of(result: Optional[Program], declared: str = '') -> Summary:
+    if not result or not result.rungs:
+        return Summary(fom=None, unit='flop/s', verdict=result.verdict if result else None, spread=None, rung=None,
+                       declared=declared)
+    rung = result.rungs[0]
+    return Summary(fom=rung.fom_flop_per_s, unit='flop/s', verdict=result.verdict, spread=rung.spread, rung=rung.name,
+                   precision=rung.precision, declared=declared)
 
 
 def summarise(folder: Folder, made: Plan) -> None:
-    """Fills the manifest's summary, peak, aggregate and soak."""
-    manifest = folder.manifest
-    manifest.summary = {app: summary_of(folder.result(app)) for app in made.apps}
-    manifest.peak = {app: summary_of(folder.result(f'peak-{app}')) for app in made.apps if app in made.peak}
-    for app, row in manifest.peak.items():
-        row.declared = shlex.join(made.peak[app])
-    manifest.aggregate = aggregate.of(manifest)
-    for app in made.apps if made.soak else ():
-        soak = folder.result(f'soak-{app}')
-        if soak:
-            manifest.soak[app] = soak_of(soak.rungs[0].window_seconds or [1.0])
+    """Fills the manifest's summary, peak and aggregate."""
+    run = folder.manifest
+    run.summary = {app: summary_of(folder.result(app)) for app in made.apps}
+    run.peak = {app: summary_of(folder.result(f'peak-{app}'), shlex.join(made.peak[app]))
+                for app in made.apps if app in made.peak}
+    run.aggregate = aggregate.of(run)
 
 
 def print_rows(rows: dict[str, Summary], named: str = '') -> None:
@@ -249,22 +219,15 @@ def print_rows(rows: dict[str, Summary], named: str = '') -> None:
               f'{row.precision}{declared}'.rstrip())
 
 
-def print_unsteady(folder: Folder) -> None:
-    """Says what disturbed the measured runs."""
-    for step in folder.steps:
-        result = folder.result(step.name) if step.name in (step.app, f'peak-{step.app}') else None
-        if result and result.verdict == 'UNSTEADY':
-            print(f'unsteady: {step.name}: {"; ".join(result.rungs[0].disturbed)}')
-
-
 def print_table(folder: Folder) -> None:
     run = folder.manifest
     print(f'{"app":17} {"rung":15} {"FOM":>15}  {"spread":>8}  {"verdict":9} precision')
     print_rows(run.summary)
     print_rows(run.peak, ', peak')
-    print_unsteady(folder)
-    for app, soak in run.soak.items():
-        print(f'soak: {app}: {100 * soak.drift:+.1f} % time per unit from the first windows to the last')
+    for step in run.steps:
+        result = folder.result(step.name) if step.name in (step.app, f'peak-{step.app}') else None
+        if result and result.verdict == 'UNSTEADY':
+            print(f'unsteady: {step.name}: {"; ".join(result.rungs[0].disturbed)}')
     for step in run.steps:
         if step.state == 'failed':
             print(f'failed: {step.name}: {step.why}')
@@ -285,16 +248,8 @@ def status_of(run: Run) -> int:
     return VALID if any(row.fom for row in (*run.summary.values(), *run.peak.values())) else ENVIRONMENT
 
 
-def place_of(args: argparse.Namespace) -> str:
-    """Returns the path of the folder that the options name, which may be new."""
-    if args.resume and args.into:
-        raise Fault(USAGE, '--resume and --into exclude each other: --into alone resumes')
-    return newest_incomplete() if args.resume else args.into or new_place()
-
-
-def list_steps(args: argparse.Namespace) -> int:
+def list_steps(path: str, options: Json) -> int:
     """--dry-run: the steps that the same command without it would run."""
-    path, options = place_of(args), plan.given(args)
     done: set[str] = set()
     if Folder.is_one(path):
         folder, made = resume(path, options)
@@ -308,9 +263,10 @@ def list_steps(args: argparse.Namespace) -> int:
 
 
 def main(args: argparse.Namespace) -> int:
+    path, options = args.into or new_place(), plan.given(args)
     if args.dry_run:
-        return list_steps(args)
-    folder, made, held = open_folder(args)
+        return list_steps(path, options)
+    folder, made, held = open_folder(path, options)
     run = folder.manifest
     hint = f'finished steps are kept: continue with rooftop run --into {shlex.quote(folder.path)}'
     try:

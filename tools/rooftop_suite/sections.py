@@ -105,8 +105,8 @@ class Section:
         """The facts of a measured run that the table of all apps does not have."""
         if not self.measured or not self.measured.rungs:
             return Markup()
-        rung, run = self.measured.rungs[0], self.evidence.run
-        row, soak = rung.row, run.soak.get(self.app) if run else None
+        rung = self.measured.rungs[0]
+        row = rung.row
         scale, unit = time_unit([rung.seconds])
         windows = len(rung.windows)
         each = f', each of {short(row.timed_seconds / windows)} s' if row.timed_seconds and windows else ''
@@ -114,7 +114,7 @@ class Section:
             (f'time per {rung.unit}', f'{short(rung.seconds / scale)} {unit}' if rung.seconds else ''),
             ('windows', f'{windows}{each}' if windows else ''),
             ('of ceilings', ', '.join(f'{percent(share)} of {what}' for share, what in rung.shares())),
-            ('drift in the soak', percent(soak.drift) if soak else ''), ('meter of energy', row.energy_source),
+            ('meter of energy', row.energy_source),
             ('launch parameters', ', '.join(f'{name} {value}' for name, value in row.choice.items()))])
 
     # -- the ladder --

@@ -7,7 +7,7 @@ from unittest import mock
 
 from helper import SOURCE, program, sample
 
-from rooftop_suite import Fault, aggregate, compare, figures, judge, portability, results, run, scale, table
+from rooftop_suite import Fault, aggregate, compare, figures, judge, portability, results, scale, table
 
 
 def figure(fom, noise=0.01, **problem):
@@ -208,13 +208,6 @@ class Scale(unittest.TestCase):
         record = results.Scale.from_json(sample('scale-nekbone'))
         record.strong, record.weak = [], [point]
         self.assertEqual(judge.judge_scaling(record), [])
-
-
-class Soak(unittest.TestCase):
-    def test_drift(self):
-        got = run.soak_of([1.0] * 6 + [1.05] * 52 + [1.1] * 6)
-        self.assertAlmostEqual(got.drift, 0.1)
-        self.assertAlmostEqual(got.spread, 0.1)
 
 
 class Table(unittest.TestCase):
