@@ -36,7 +36,6 @@ common_librooftop_a_SOURCES = \
 	common/machine/energy.h common/machine/energy.c \
 	common/machine/shared.h common/machine/shared.c \
 	common/machine/kokkos.h \
-	common/machine/memory.h common/machine/memory.c \
 	common/machine/replay.h common/machine/replay.c \
 	common/machine/streams.h common/machine/streams.c \
 	common/machine/timer.h common/machine/timer.c common/machine/timer_table.c \
@@ -86,8 +85,7 @@ common_librooftop_a_SOURCES += \
 	common/machine/cublas.c \
 	common/machine/cublas.h \
 	common/machine/cuda.cuh \
-	common/machine/draw.cu \
-	common/machine/probe.cu \
+	common/machine/memory.cu \
 	common/machine/toolkit.c \
 	common/machine/toolkit.h \
 	common/measure/ceiling_cuda.cu
@@ -112,7 +110,7 @@ endif
 
 # Installed is what an app may include, in the folders that the includes name. These are for the runtime itself.
 rt_private_headers = base/free_memory.h base/mem_backend.h base/opt_slot.h driver/job.h halo/kernels.h halo/state.h \
-	machine/memory.h measure/ceiling_loops.h measure/messages.h mesh/builder.h mesh/gmsh.h tune/force.h \
+	measure/ceiling_loops.h measure/messages.h mesh/builder.h mesh/gmsh.h tune/force.h \
 	tune/search.h tune/trials.h tune/tune_file.h tune/tuning.h
 # main() of every program, which each app's local.mk compiles with RT_APP, its table.
 EXTRA_DIST += common/driver/program.c

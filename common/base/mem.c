@@ -32,7 +32,7 @@ const char *rt_space_name(rt_space_t space)
  * float, half and bfloat16, and close to the largest integer of 16, 32 and 64 bits: as an index,
  * far outside any array. (No pattern of 32 bits is a signalling NaN both as a float and, repeated,
  * as a double: the exponent of the double covers the bit that makes the float a quiet NaN.) */
-#define POISON UINT64_C(0x7ff47ff47ff47ff4)
+#define POISON (UINT64_C(0x0001000100010001) * RT_MEM_POISON)
 
 static int poison_all = -1; /* -1: RT_POISON has not been read yet */
 
@@ -68,7 +68,7 @@ static void host_move(void *dst, const void *src, size_t bytes)
         memcpy((char *)dst + at, (const char *)src + at, bytes - at < PIECE ? bytes - at : PIECE);
 }
 
-void rt_mem_poison_block(void *ptr, size_t bytes)
+static void host_poison(void *ptr, size_t bytes)
 {
     uint64_t *word = ptr;
     const size_t n = bytes / sizeof *word;
@@ -99,7 +99,7 @@ static void *host_alloc(size_t bytes, rt_space_t space)
     if (posix_memalign(&ptr, space == RT_DEVICE ? 128 : 64, bytes) != 0)
         return NULL;
     if (space == RT_DEVICE || rt_mem_is_poisoning())
-        rt_mem_poison_block(ptr, bytes);
+        host_poison(ptr, bytes);
     return ptr;
 }
 

@@ -36,11 +36,7 @@ void rt_json_ceilings(json_t *object, const char *key, const rt_ceilings_t *c)
 static void json_clocks(const rt_watch_t *watch, json_t *row)
 {
     json_t *o = rt_json_object(row, "clocks");
-    rt_json_real(o, "monotonic_s", watch->monotonic);
-    rt_json_real(o, "raw_s", watch->raw);
-    rt_json_real(o, "realtime_s", watch->realtime);
-    if (watch->tsc_hz > 0)
-        rt_json_real(o, "tsc_hz", watch->tsc_hz);
+    rt_json_real(o, "host_s", watch->host);
     if (watch->gpu > 0)
         rt_json_real(o, "gpu_s", watch->gpu);
 }

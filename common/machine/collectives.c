@@ -12,53 +12,69 @@
 #include "machine/comm_mpi.h"
 #include "machine/timer.h"
 
-#if RT_HAVE_MPI
+/* Every function below returns, or dies, before it needs MPI if there is none. */
 
-static void reduce(void *x, int n, MPI_Datatype type, MPI_Op op)
+typedef enum { SUM, MAX, MIN } reduction_t;
+
+/* Reduces x[n] of doubles or, if whole, of int64_t. */
+static void reduce(void *x, int n, bool whole, reduction_t how)
 {
     if (rt_comm_size() == 1)
         return;
     rt_comm_meet();
     rt_timer_start("sum", RT_CPU);
-    MPI_Allreduce(MPI_IN_PLACE, x, n, type, op, rt_comm_all());
+#if RT_HAVE_MPI
+    const MPI_Op op[] = {[SUM] = MPI_SUM, [MAX] = MPI_MAX, [MIN] = MPI_MIN};
+    MPI_Allreduce(MPI_IN_PLACE, x, n, whole ? MPI_INT64_T : MPI_DOUBLE, op[how], rt_comm_all());
+#else
+    (void)x, (void)n, (void)whole, (void)how;
+#endif
     rt_timer_stop("sum");
-}
-
-void rt_comm_barrier(void)
-{
-    if (rt_comm_size() > 1)
-        MPI_Barrier(rt_comm_all());
 }
 
 void rt_comm_sum(double *x, int n)
 {
-    reduce(x, n, MPI_DOUBLE, MPI_SUM);
+    reduce(x, n, false, SUM);
 }
 
 void rt_comm_max(double *x, int n)
 {
-    reduce(x, n, MPI_DOUBLE, MPI_MAX);
+    reduce(x, n, false, MAX);
 }
 
 void rt_comm_min(double *x, int n)
 {
-    reduce(x, n, MPI_DOUBLE, MPI_MIN);
+    reduce(x, n, false, MIN);
 }
 
 void rt_comm_sum_i64(int64_t *x, int n)
 {
-    reduce(x, n, MPI_INT64_T, MPI_SUM);
+    reduce(x, n, true, SUM);
+}
+
+void rt_comm_barrier(void)
+{
+#if RT_HAVE_MPI
+    if (rt_comm_size() > 1)
+        MPI_Barrier(rt_comm_all());
+#endif
 }
 
 void rt_comm_bcast(void *data, size_t bytes, int root)
 {
+#if RT_HAVE_MPI
     if (rt_comm_size() == 1)
         return;
     for (size_t done = 0, piece; done < bytes; done += piece) { /* MPI counts in int */
         piece = bytes - done < INT_MAX ? bytes - done : INT_MAX;
         MPI_Bcast((char *)data + done, (int)piece, MPI_BYTE, root, rt_comm_all());
     }
+#else
+    (void)data, (void)bytes, (void)root;
+#endif
 }
+
+#if RT_HAVE_MPI
 
 /* Items of `bytes` each as one MPI type, so that counts stay below 2^31. */
 static MPI_Datatype item_type(size_t bytes)
@@ -68,13 +84,6 @@ static MPI_Datatype item_type(size_t bytes)
     MPI_Type_contiguous((int)bytes, MPI_BYTE, &type);
     MPI_Type_commit(&type);
     return type;
-}
-
-static void gather_ranks(const void *mine, size_t bytes, void *all)
-{
-    MPI_Datatype type = item_type(bytes);
-    MPI_Allgather(mine, 1, type, all, 1, type, rt_comm_all());
-    MPI_Type_free(&type);
 }
 
 /* Fills count[size], where[size] as MPI wants them from 64-bit counts; returns the total. */
@@ -113,67 +122,21 @@ static void *exchange_ranks(const void *send, const int64_t *nsend, size_t unit,
     return recv;
 }
 
-#else
-
-static void gather_ranks(const void *mine, size_t bytes, void *all)
-{
-    memcpy(all, mine, bytes);
-}
-
-static void *exchange_ranks(const void *send, const int64_t *nsend, size_t unit, int64_t *nrecv)
-{
-    (void)send;
-    (void)nsend;
-    (void)unit;
-    (void)nrecv;
-    rt_die(RT_ENVIRONMENT, "this build has no MPI");
-}
-
-void rt_comm_barrier(void)
-{
-}
-
-void rt_comm_sum(double *x, int n)
-{
-    (void)x;
-    (void)n;
-}
-
-void rt_comm_max(double *x, int n)
-{
-    (void)x;
-    (void)n;
-}
-
-void rt_comm_min(double *x, int n)
-{
-    (void)x;
-    (void)n;
-}
-
-void rt_comm_sum_i64(int64_t *x, int n)
-{
-    (void)x;
-    (void)n;
-}
-
-void rt_comm_bcast(void *data, size_t bytes, int root)
-{
-    (void)data;
-    (void)bytes;
-    (void)root;
-}
-
 #endif
 
 void rt_comm_allgather(const void *mine, size_t bytes, void *all)
 {
     if (bytes == 0)
         return;
-    if (rt_comm_size() > 1)
-        gather_ranks(mine, bytes, all);
-    else
+    if (rt_comm_size() == 1) {
         memcpy(all, mine, bytes);
+        return;
+    }
+#if RT_HAVE_MPI
+    MPI_Datatype type = item_type(bytes);
+    MPI_Allgather(mine, 1, type, all, 1, type, rt_comm_all());
+    MPI_Type_free(&type);
+#endif
 }
 
 int rt_comm_agree(char *line, size_t len)
@@ -197,8 +160,10 @@ void rt_comm_meet(void)
 
 void *rt_comm_exchange(const void *send, const int64_t *nsend, size_t unit, int64_t *nrecv)
 {
+#if RT_HAVE_MPI
     if (rt_comm_size() > 1)
         return exchange_ranks(send, nsend, unit, nrecv);
+#endif
     nrecv[0] = nsend[0];
     if (nsend[0] == 0)
         return NULL;
@@ -209,20 +174,18 @@ void *rt_comm_exchange(const void *send, const int64_t *nsend, size_t unit, int6
 
 /* ---- point to point -------------------------------------------------------------------------- */
 
+#if !RT_HAVE_MPI
+typedef int MPI_Request; /* none is used */
+#endif
+
 struct rt_request {
     int n, capacity;
-#if RT_HAVE_MPI
     MPI_Request pending[];
-#endif
 };
 
 rt_request_t *rt_request_new(int capacity)
 {
-    size_t bytes = sizeof(rt_request_t);
-#if RT_HAVE_MPI
-    bytes += (size_t)capacity * sizeof(MPI_Request);
-#endif
-    rt_request_t *req = malloc(bytes);
+    rt_request_t *req = malloc(sizeof *req + (size_t)capacity * sizeof *req->pending);
     RT_EXPECT(req, RT_MEMORY, "no memory for %d requests", capacity);
     req->n = 0;
     req->capacity = capacity;
@@ -235,12 +198,10 @@ void rt_request_destroy(rt_request_t *req)
     free(req);
 }
 
-#if RT_HAVE_MPI
-
 /* Returns the request of one more message, after checking it. */
 static MPI_Request *one_more(rt_request_t *req, size_t bytes, int peer)
 {
-    RT_EXPECT(rt_comm_all() != MPI_COMM_NULL, RT_USAGE, "a message, but MPI was not started");
+    RT_EXPECT(rt_comm_size() > 1, RT_USAGE, "a message, but there is one rank");
     RT_EXPECT(req->n < req->capacity, RT_USAGE, "more messages than the %d said", req->capacity);
     RT_EXPECT(bytes <= INT_MAX, RT_USAGE, "a message of %zu bytes: at most 2^31-1", bytes);
     RT_EXPECT(peer >= 0 && peer < rt_comm_size(), RT_USAGE, "no rank %d of %d", peer,
@@ -251,41 +212,28 @@ static MPI_Request *one_more(rt_request_t *req, size_t bytes, int peer)
 void rt_request_send(rt_request_t *req, const void *data, size_t bytes, int to, int tag)
 {
     MPI_Request *place = one_more(req, bytes, to);
+#if RT_HAVE_MPI
     MPI_Isend(data, (int)bytes, MPI_BYTE, to, tag, rt_comm_all(), place);
+#else
+    (void)data, (void)tag, (void)place;
+#endif
 }
 
 void rt_request_recv(rt_request_t *req, void *data, size_t bytes, int from, int tag)
 {
     MPI_Request *place = one_more(req, bytes, from);
+#if RT_HAVE_MPI
     MPI_Irecv(data, (int)bytes, MPI_BYTE, from, tag, rt_comm_all(), place);
+#else
+    (void)data, (void)tag, (void)place;
+#endif
 }
 
 void rt_request_wait(rt_request_t *req)
 {
+#if RT_HAVE_MPI
     if (req->n > 0)
         MPI_Waitall(req->n, req->pending, MPI_STATUSES_IGNORE);
+#endif
     req->n = 0;
 }
-
-#else
-
-void rt_request_send(rt_request_t *req, const void *data, size_t bytes, int to, int tag)
-{
-    (void)req;
-    (void)data;
-    rt_die(RT_USAGE, "%zu bytes to rank %d, tag %d, but this build has no MPI", bytes, to, tag);
-}
-
-void rt_request_recv(rt_request_t *req, void *data, size_t bytes, int from, int tag)
-{
-    (void)req;
-    (void)data;
-    rt_die(RT_USAGE, "%zu bytes from rank %d, tag %d, but this build has no MPI", bytes, from, tag);
-}
-
-void rt_request_wait(rt_request_t *req)
-{
-    (void)req;
-}
-
-#endif

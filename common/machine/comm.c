@@ -170,14 +170,6 @@ static void start(int *argc, char ***argv)
     rt_error_set_ranks(self.rank, self.size, end_all, finish_all, meet_all);
 }
 
-void rt_comm_local_allgather(const void *mine, size_t bytes, void *gathered)
-{
-    if (self.started)
-        MPI_Allgather(mine, (int)bytes, MPI_BYTE, gathered, (int)bytes, MPI_BYTE, local);
-    else
-        memcpy(gathered, mine, bytes);
-}
-
 void rt_comm_init(int *argc, char ***argv)
 {
     if (launcher_seen())
@@ -222,13 +214,19 @@ void rt_comm_init(int *argc, char ***argv)
     }
 }
 
-void rt_comm_local_allgather(const void *mine, size_t bytes, void *gathered)
-{
-    memcpy(gathered, mine, bytes);
-}
-
 void rt_comm_finish(void)
 {
 }
 
 #endif
+
+void rt_comm_local_allgather(const void *mine, size_t bytes, void *gathered)
+{
+#if RT_HAVE_MPI
+    if (self.started) {
+        MPI_Allgather(mine, (int)bytes, MPI_BYTE, gathered, (int)bytes, MPI_BYTE, local);
+        return;
+    }
+#endif
+    memcpy(gathered, mine, bytes);
+}

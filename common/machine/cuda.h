@@ -10,8 +10,8 @@
 #define RT_CUDA_H
 
 #include <cuda_runtime_api.h>
-#include "machine/device.h"
 #include "base/error.h"
+#include "machine/device.h"
 
 RT_C_BEGIN
 
@@ -25,6 +25,15 @@ static inline void rt_cuda_check(cudaError_t status, const char *file, int line,
 }
 
 #define RT_CUDA(call) rt_cuda_check(call, __FILE__, __LINE__, #call)
+
+/* Waits for the second event; returns the seconds between the two. */
+static inline double rt_cuda_seconds(cudaEvent_t from, cudaEvent_t to)
+{
+    float milliseconds = 0;
+    RT_CUDA(cudaEventSynchronize(to));
+    RT_CUDA(cudaEventElapsedTime(&milliseconds, from, to));
+    return 1e-3 * (double)milliseconds;
+}
 
 /* Returns rt_device_stream() with its type. */
 static inline cudaStream_t rt_stream(void)

@@ -21,9 +21,9 @@
 #endif
 
 #include "base/error.h"
+#include "base/mem_backend.h"
 #include "machine/comm.h"
 #include "machine/kokkos.h"
-#include "machine/memory.h"
 #include "machine/openacc.h"
 #if RT_HAVE_CUDA
 #include "machine/cuda.h"
@@ -42,7 +42,9 @@ static struct {
 static void set_has_gpu(bool has)
 {
     self.has_gpu = has;
-    rt_memory_use_cuda(has);
+#if RT_HAVE_CUDA
+    rt_mem_set_backend(has ? &rt_mem_cuda : &rt_mem_host);
+#endif
 }
 
 const char *rt_kind_name(rt_kind_t kind)

@@ -17,7 +17,7 @@
 #include <vector>
 #include "machine/device.h"
 #include "base/error.h"
-#include "machine/memory.h"
+#include "base/mem_backend.h"
 
 namespace
 {
@@ -150,6 +150,114 @@ static void initialize(int threads, int gpu)
     at_work = false;
 }
 
+/* ---- the memory of a GPU that Kokkos alone reaches (AMD, Intel) ---- Its interface has no
+ * page-locked memory. */
+
+namespace
+{
+
+constexpr bool owns_memory = !RT_HAVE_CUDA && !rt_kokkos::on_host;
+
+template <class T, class Space> using View = Kokkos::View<T *, Space, Kokkos::MemoryUnmanaged>;
+template <class T> using Here = View<T, Kokkos::HostSpace>;
+template <class T> using There = View<T, rt_kokkos::Memory>;
+
+void *memory_alloc(size_t bytes, rt_space_t space)
+{
+    if (space != RT_DEVICE)
+        return rt_mem_host.alloc(bytes, space);
+    try {
+        void *ptr = Kokkos::kokkos_malloc<rt_kokkos::Memory>("rooftop", bytes);
+        if (rt_mem_is_poisoning())
+            Kokkos::deep_copy(There<uint16_t>(static_cast<uint16_t *>(ptr), bytes / 2),
+                              uint16_t(RT_MEM_POISON));
+        return ptr;
+    } catch (const std::exception &) {
+        return nullptr;
+    }
+}
+
+void memory_release(void *ptr, rt_space_t space)
+{
+    if (space == RT_DEVICE)
+        Kokkos::kokkos_free<rt_kokkos::Memory>(ptr);
+    else
+        rt_mem_host.release(ptr, space);
+}
+
+void memory_copy(void *dst, rt_space_t dst_space, const void *src, rt_space_t src_space,
+                 size_t bytes)
+{
+    char *to = static_cast<char *>(dst), *from = static_cast<char *>(const_cast<void *>(src));
+    rt_kokkos_fence();
+    at_work = true;
+    if (dst_space == RT_DEVICE && src_space == RT_DEVICE)
+        Kokkos::deep_copy(There<char>(to, bytes), There<char>(from, bytes));
+    else if (dst_space == RT_DEVICE)
+        Kokkos::deep_copy(There<char>(to, bytes), Here<char>(from, bytes));
+    else if (src_space == RT_DEVICE)
+        Kokkos::deep_copy(Here<char>(to, bytes), There<char>(from, bytes));
+    else
+        rt_mem_host.copy(dst, dst_space, src, src_space, bytes);
+    at_work = false;
+}
+
+void memory_fill(void *dst, rt_space_t space, int byte, size_t bytes)
+{
+    if (space == RT_DEVICE)
+        Kokkos::deep_copy(rt_kokkos::exec(), There<char>(static_cast<char *>(dst), bytes),
+                          static_cast<char>(byte));
+    else
+        rt_mem_host.fill(dst, space, byte, bytes);
+}
+
+void memory_draw(void *x, const void *base, size_t n, size_t size, rt_draw_t draw)
+{
+    const bool wide = size == sizeof(double);
+    Kokkos::parallel_for(
+        "draw", Kokkos::RangePolicy<rt_kokkos::Exec>(rt_kokkos::exec(), 0, n),
+        KOKKOS_LAMBDA(const size_t i) {
+            if (wide)
+                static_cast<double *>(x)[i] = rt_drawn(static_cast<const double *>(base)[i], draw);
+            else
+                static_cast<float *>(x)[i] =
+                    static_cast<float>(rt_drawn(static_cast<const float *>(base)[i], draw));
+        });
+}
+
+/* Where the back-end does not say what is free, only an allocation that fails shows it. */
+size_t memory_available(rt_space_t space)
+{
+    size_t available = 0;
+#if defined(NATIVE)
+    size_t all = 0;
+    if (space == RT_DEVICE && NATIVE(MemGetInfo)(&available, &all) != NATIVE(Success))
+        available = 0;
+#elif defined(KOKKOS_ENABLE_SYCL) && defined(SYCL_EXT_INTEL_DEVICE_INFO)
+    const sycl::device device = rt_kokkos::exec().sycl_queue().get_device();
+    if (space == RT_DEVICE && device.has(sycl::aspect::ext_intel_free_memory))
+        available = device.get_info<intel::free_memory>();
+#endif
+    (void)space;
+    return available > 0 ? available : rt_mem_available(RT_HOST);
+}
+
+constexpr rt_mem_backend_t table()
+{
+    rt_mem_backend_t t = {};
+    t.alloc = memory_alloc;
+    t.release = memory_release;
+    t.copy = memory_copy;
+    t.fill = memory_fill;
+    t.draw = memory_draw;
+    t.available = memory_available;
+    return t;
+}
+
+const rt_mem_backend_t memory = table();
+
+} // namespace
+
 extern "C" {
 
 int rt_kokkos_gpus(void)
@@ -177,7 +285,8 @@ void rt_kokkos_start(int threads, int gpu)
     initialize(threads, gpu);
     instance.reset(make_instance(rt_device_stream()));
     started = true;
-    rt_memory_use_kokkos(rt_kokkos_on_gpu());
+    if (owns_memory)
+        rt_mem_set_backend(&memory);
     /* A refused program ends with exit(): Kokkos must be finished before the driver unloads. */
     if (!registered)
         registered = std::atexit(rt_kokkos_finish) == 0;
@@ -192,7 +301,8 @@ void rt_kokkos_finish(void)
     Kokkos::finalize();
     at_work = false;
     started = false;
-    rt_memory_use_kokkos(false);
+    if (owns_memory)
+        rt_mem_set_backend(&rt_mem_host);
 }
 
 const char *rt_kokkos_backend(void)
@@ -219,75 +329,11 @@ rt_space_t rt_kokkos_space(void)
     return rt_kokkos_on_gpu() || rt_mem_device_is_emulated() ? RT_DEVICE : RT_HOST;
 }
 
-void *rt_kokkos_alloc(size_t bytes)
-{
-    try {
-        return Kokkos::kokkos_malloc<rt_kokkos::Memory>("rooftop", bytes);
-    } catch (const std::exception &) {
-        return nullptr;
-    }
-}
-
-void rt_kokkos_free(void *ptr)
-{
-    Kokkos::kokkos_free<rt_kokkos::Memory>(ptr);
-}
-
-void rt_kokkos_copy(void *dst, bool dst_on_device, const void *src, bool src_on_device,
-                    size_t bytes)
-{
-    using Here = Kokkos::View<char *, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>;
-    using There = Kokkos::View<char *, rt_kokkos::Memory, Kokkos::MemoryUnmanaged>;
-    char *to = static_cast<char *>(dst), *from = static_cast<char *>(const_cast<void *>(src));
-    rt_kokkos_fence();
-    at_work = true;
-    if (dst_on_device && src_on_device)
-        Kokkos::deep_copy(There(to, bytes), There(from, bytes));
-    else if (dst_on_device)
-        Kokkos::deep_copy(There(to, bytes), Here(from, bytes));
-    else if (src_on_device)
-        Kokkos::deep_copy(Here(to, bytes), There(from, bytes));
-    else
-        Kokkos::deep_copy(Here(to, bytes), Here(from, bytes));
-    at_work = false;
-}
-
-void rt_kokkos_draw(void *x, const void *base, size_t n, size_t size, rt_draw_t draw)
-{
-    const bool wide = size == sizeof(double);
-    at_work = true;
-    Kokkos::parallel_for(
-        "draw", Kokkos::RangePolicy<rt_kokkos::Exec>(rt_kokkos::exec(), 0, n),
-        KOKKOS_LAMBDA(const size_t i) {
-            if (wide)
-                static_cast<double *>(x)[i] = rt_drawn(static_cast<const double *>(base)[i], draw);
-            else
-                static_cast<float *>(x)[i] =
-                    static_cast<float>(rt_drawn(static_cast<const float *>(base)[i], draw));
-        });
-    at_work = false;
-}
-
 void rt_kokkos_fence(void)
 {
     if (started)
         rt_kokkos::exec().fence();
     at_work = false;
-}
-
-size_t rt_kokkos_available(void)
-{
-    size_t available = 0;
-#if defined(NATIVE)
-    size_t all = 0;
-    if (NATIVE(MemGetInfo)(&available, &all) != NATIVE(Success))
-        available = 0;
-#elif defined(KOKKOS_ENABLE_SYCL) && defined(SYCL_EXT_INTEL_DEVICE_INFO)
-    const sycl::device device = rt_kokkos::exec().sycl_queue().get_device();
-    if (device.has(sycl::aspect::ext_intel_free_memory))
-        available = device.get_info<intel::free_memory>();
-#endif
-    return available;
 }
 
 } // extern "C"

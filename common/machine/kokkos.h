@@ -37,14 +37,7 @@ bool rt_kokkos_on_gpu(void);         /* after rt_kokkos_start; false before */
  * RT_DEVICE is emulated (so that a missing copy is caught), else RT_HOST. */
 rt_space_t rt_kokkos_space(void);
 
-/* The memory of the back-end, for builds that reach the GPU through Kokkos only. */
-void *rt_kokkos_alloc(size_t bytes); /* NULL on failure */
-void rt_kokkos_free(void *ptr);
-void rt_kokkos_copy(void *dst, bool dst_on_device, const void *src, bool src_on_device,
-                    size_t bytes);
-void rt_kokkos_draw(void *x, const void *base, size_t n, size_t size, rt_draw_t draw);
 void rt_kokkos_fence(void);
-size_t rt_kokkos_available(void); /* bytes free on the GPU; 0: the back-end does not say */
 
 RT_C_END
 #endif

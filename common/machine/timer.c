@@ -144,10 +144,7 @@ static void event_give_back(cudaEvent_t event)
 static void resolve(void)
 {
     for (int i = 0; i < n_pending; i++) {
-        float milliseconds = 0;
-        RT_CUDA(cudaEventSynchronize(pending[i].stop));
-        RT_CUDA(cudaEventElapsedTime(&milliseconds, pending[i].start, pending[i].stop));
-        add_call(pending[i].timer, 1e-3 * (double)milliseconds);
+        add_call(pending[i].timer, rt_cuda_seconds(pending[i].start, pending[i].stop));
         event_give_back(pending[i].start);
         event_give_back(pending[i].stop);
     }

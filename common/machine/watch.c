@@ -1,4 +1,4 @@
-/* machine/watch.c - the other clocks, and who else used the cores. */
+/* machine/watch.c - two clocks, and who else used the cores. */
 #include "config.h"
 #include "machine/watch.h"
 
@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#if defined(__x86_64__) || defined(__i386__)
-#include <x86intrin.h>
-#endif
 
 #include "base/error.h"
 #include "machine/comm.h"
@@ -18,45 +15,15 @@
 #include "machine/cuda.h"
 #endif
 
-/* ---- clocks ---- */
+#ifndef CLOCK_MONOTONIC_RAW /* Linux has it; it is not adjusted, as the clock of rt_clock is */
+#define CLOCK_MONOTONIC_RAW CLOCK_MONOTONIC
+#endif
 
-static double seconds_of(clockid_t clock)
+static double host_seconds(void)
 {
     struct timespec now;
-    clock_gettime(clock, &now);
+    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-/* Returns the processor's own counter, which runs at a constant rate; 0: it has none that we know. */
-static double ticks_now(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    return (double)__rdtsc();
-#elif defined(__aarch64__)
-    uint64_t ticks;
-    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
-    return (double)ticks;
-#else
-    return 0;
-#endif
-}
-
-#ifdef CLOCK_MONOTONIC_RAW
-#define RAW CLOCK_MONOTONIC_RAW
-#else
-#define RAW CLOCK_MONOTONIC
-#endif
-
-typedef struct {
-    double monotonic, raw, realtime, ticks;
-} clocks_t;
-
-static clocks_t clocks_now(void)
-{
-    return (clocks_t){.monotonic = seconds_of(CLOCK_MONOTONIC),
-                      .raw = seconds_of(RAW),
-                      .realtime = seconds_of(CLOCK_REALTIME),
-                      .ticks = ticks_now()};
 }
 
 /* ---- waiting threads ---- */
@@ -139,7 +106,7 @@ out:
 /* ---- the interface ---- */
 
 static struct {
-    clocks_t clocks;
+    double host;
     waiters_t waiters;
     ticks_t ticks;
 #if RT_HAVE_CUDA
@@ -161,45 +128,37 @@ void rt_watch_start(rt_kind_t processor)
     if (begun.on_gpu)
         RT_CUDA(cudaEventRecord(begun.event, rt_stream()));
 #endif
-    begun.clocks = clocks_now();
+    begun.host = host_seconds();
 }
 
 /* Returns the GPU's seconds since the start; 0: not on a GPU. */
 static double gpu_seconds(void)
 {
-    float milliseconds = 0;
+    double seconds = 0;
 #if RT_HAVE_CUDA
     cudaEvent_t now;
     if (begun.on_gpu) {
         RT_CUDA(cudaEventCreate(&now));
         RT_CUDA(cudaEventRecord(now, rt_stream()));
-        RT_CUDA(cudaEventSynchronize(now));
-        RT_CUDA(cudaEventElapsedTime(&milliseconds, begun.event, now));
+        seconds = rt_cuda_seconds(begun.event, now);
         RT_CUDA(cudaEventDestroy(now));
         RT_CUDA(cudaEventDestroy(begun.event));
         begun.event = NULL;
     }
 #endif
-    return 1e-3 * (double)milliseconds;
+    return seconds;
 }
 
 void rt_watch_stop(rt_watch_t *out)
 {
     const double gpu = gpu_seconds();
-    const clocks_t now = clocks_now();
-    const double raw = now.raw - begun.clocks.raw;
-    *out = (rt_watch_t){.monotonic = now.monotonic - begun.clocks.monotonic,
-                        .raw = raw,
-                        .realtime = now.realtime - begun.clocks.realtime,
-                        .gpu = gpu};
-    if (raw > 0)
-        out->tsc_hz = (now.ticks - begun.clocks.ticks) / raw;
+    *out = (rt_watch_t){.host = host_seconds() - begun.host, .gpu = gpu};
     waiters_t waiters = waiters_now();
     const ticks_t ticks = host_ticks();
     double most[2] = {0, 0};
     /* One stolen tick may be left of what was stolen before. */
-    if (out->monotonic > 0)
-        most[0] = most_waited(&begun.waiters, &waiters) / out->monotonic;
+    if (out->host > 0)
+        most[0] = most_waited(&begun.waiters, &waiters) / out->host;
     if (ticks.all > begun.ticks.all)
         most[1] = fmax(0, ticks.stolen - begun.ticks.stolen - 1) / (ticks.all - begun.ticks.all);
     free(waiters.item);

@@ -1,11 +1,11 @@
 /*
- * machine/watch.h - what else happened while windows were timed: the other clocks of the machine,
- * and who else used its cores.
+ * machine/watch.h - what else happened while windows were timed: how long they were by two other
+ * clocks, and who else used the cores.
  *
- * A clock that somebody slows down gives figures that are too good. Nobody slows all clocks at once
- * by accident, and the processor's counter cannot be replaced in a program. So a result says how
- * long its windows were by each of them. And a thread that waited for a core, or a core that the
- * hypervisor gave to somebody else, makes a figure too bad: Linux counts both.
+ * A clock that somebody slows down gives figures that are too good, so a result says how long its
+ * windows were by a clock that nobody adjusts and, on a GPU, by the GPU's own. And a thread that
+ * waited for a core, or a core that the hypervisor gave to somebody else, makes a figure too bad:
+ * Linux counts both.
  */
 #ifndef RT_WATCH_H
 #define RT_WATCH_H
@@ -15,8 +15,7 @@
 RT_C_BEGIN
 
 typedef struct {
-    double monotonic, raw, realtime; /* seconds by CLOCK_MONOTONIC, .._RAW and CLOCK_REALTIME */
-    double tsc_hz; /* ticks of the processor's counter per second of `raw`; 0: none */
+    double host;   /* seconds by CLOCK_MONOTONIC_RAW */
     double gpu;    /* seconds by the GPU's events; 0: not on a GPU */
     double waited; /* share of the time that a thread was ready to run and had no core: the thread
                     * that waited longest, of all ranks */

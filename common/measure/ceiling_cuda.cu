@@ -265,11 +265,8 @@ void cuda_start()
 
 double cuda_stop()
 {
-    float milliseconds = 0;
     RT_CUDA(cudaEventRecord(stop_event, rt_stream()));
-    RT_CUDA(cudaEventSynchronize(stop_event));
-    RT_CUDA(cudaEventElapsedTime(&milliseconds, start_event, stop_event));
-    return 1e-3 * static_cast<double>(milliseconds);
+    return rt_cuda_seconds(start_event, stop_event);
 }
 
 constexpr rt_loops_t table()

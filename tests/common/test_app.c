@@ -688,8 +688,7 @@ static void check_windows(void)
     CHECK(real_of(rung, "timed_seconds") >= 0.09 && windows_at_least(rung, 0.03) == 3);
     CHECK(strstr(out, "plausible: at most 102 %") || !steady); /* however short it is */
     const json_t *clocks = json_object_get(rung, "clocks");
-    CHECK(real_of(clocks, "monotonic_s") >= 0.09);
-    CHECK(fabs(real_of(clocks, "raw_s") / real_of(clocks, "monotonic_s") - 1) < 0.01);
+    CHECK(real_of(clocks, "host_s") > 0.99 * real_of(rung, "timed_seconds"));
     json_decref(root);
 
     root = result_of("--rung plain --seconds 0 --window 1 --warm-up 1", 0);

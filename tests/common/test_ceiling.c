@@ -450,7 +450,7 @@ static void test_steady(void)
     }
 }
 
-/* The clocks agree, and a thread that has no core is noticed: two that spin on one core. */
+/* The clock agrees with that of the timers, and a thread that has no core is noticed: two that spin on one core. */
 static void test_watch(void)
 {
     rt_watch_t watch;
@@ -459,7 +459,7 @@ static void test_watch(void)
     while (rt_clock() - begin < 0.05)
         ;
     rt_watch_stop(&watch);
-    CHECK(watch.monotonic >= 0.05 && fabs(watch.raw / watch.monotonic - 1) < 0.01);
+    CHECK(watch.host > 0.99 * 0.05);
     CHECK(watch.waited >= 0 && watch.waited <= 1 && watch.stolen >= 0 && watch.stolen <= 1);
     CHECK(watch.gpu == 0);
 #if RT_HAVE_OPENMP && defined(__linux__)

@@ -174,7 +174,7 @@ host = rung["memory_bytes"]["host"]
 assert 0 < host["high_water"] <= host["predicted"]
 assert ("fom_flop_per_s" in rung) == (r["verdict"] == "VALID") == (not rung["disturbed"])
 assert r["ceilings_cpu"]["copy_bytes_per_s"] > 0 and r["ceilings_cpu"]["samples"] >= 3
-assert abs(rung["clocks"]["raw_s"] / rung["clocks"]["monotonic_s"] - 1) < 1e-2
+assert rung["clocks"]["host_s"] > 0.99 * rung["timed_seconds"]
 PY
 else
     echo "no python3: a.json is not parsed"

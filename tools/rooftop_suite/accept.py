@@ -19,7 +19,6 @@ from .programs import EXTENTS
 from .results import APPS, Ceilings, Folder, Program, Rung, Run, Step
 
 LEAST_CEILING = 0.05  # by which ceilings of short samples may be lower
-CLOCK = 0.01  # by which the rates of one processor's counter may differ
 CREDITED = 0.1  # by which the credited work of a unit may: gfnn-wave's follows its iterations
 NOT_THE_PROBLEM = {'size', 'seed', 'ranks'}
 
@@ -103,10 +102,6 @@ def compare_machine(there: Program, here: Program) -> Iterator[str]:
         told, got = getattr(there, what), getattr(here, what)
         if told != got:
             yield f'{what} is {got or "none"} here, {told or "none"} there'
-    rates = [result.rungs[0].clocks.tsc_hz for result in (there, here)
-             if result.rungs[0].clocks and result.rungs[0].clocks.tsc_hz]
-    if len(rates) == 2 and abs(rates[0] - rates[1]) > CLOCK * rates[0]:
-        yield f'the time-stamp counter runs at {rates[1] / 1e9:.3f} GHz here, {rates[0] / 1e9:.3f} GHz there'
     yield from compare_ceilings('CPU', there.ceilings_cpu, here.ceilings_cpu)
     yield from compare_ceilings('GPU', there.ceilings_gpu, here.ceilings_gpu)
 
