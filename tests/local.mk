@@ -34,7 +34,8 @@ rt_alya_tests = \
 	tests/alya-rhs/test_picture \
 	tests/alya-rhs/test_read \
 	tests/alya-rhs/test_schedule \
-	tests/alya-rhs/test_symmetry
+	tests/alya-rhs/test_symmetry \
+	tests/alya-rhs/test_work
 rt_mcpi_tests = \
 	tests/fun3d-mcpi/test_colour \
 	tests/fun3d-mcpi/test_dual \

@@ -149,7 +149,7 @@ void alya_erase_r(alya_solver_t *s);
 void alya_put_velocity(alya_solver_t *s, const double *u);
 void alya_get(const alya_solver_t *s, const double *array, int stride, double *host);
 
-/* --- judge/, work.c, picture.c --- */
+/* --- judge/, work.c, output/picture.c --- */
 void alya_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict);
 void alya_verify_after(void *solver, rt_verdict_t *verdict);
 void alya_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work);

@@ -8,9 +8,9 @@ apps_alya_rhs_alya_rhs_LDADD = apps/alya-rhs/libalya.a $(RT_LIBS)
 
 noinst_LIBRARIES += apps/alya-rhs/libalya.a
 apps_alya_rhs_libalya_a_SOURCES = \
-	apps/alya-rhs/alya.h apps/alya-rhs/kernel.h apps/alya-rhs/ladder.def apps/alya-rhs/form.hpp \
+	apps/alya-rhs/alya.h apps/alya-rhs/kernel.h apps/alya-rhs/ladder.def \
 	apps/alya-rhs/app.c apps/alya-rhs/problem.c apps/alya-rhs/solve.c \
-	apps/alya-rhs/work.c apps/alya-rhs/picture.c \
+	apps/alya-rhs/work.c apps/alya-rhs/output/picture.c \
 	apps/alya-rhs/input/box.c apps/alya-rhs/input/set.h \
 	apps/alya-rhs/input/check.c \
 	apps/alya-rhs/input/distribute.c \
@@ -19,9 +19,9 @@ apps_alya_rhs_libalya_a_SOURCES = \
 	apps/alya-rhs/input/read.c \
 	apps/alya-rhs/input/velocity.c \
 	apps/alya-rhs/judge/judge.h apps/alya-rhs/judge/verify.c apps/alya-rhs/judge/replay.c apps/alya-rhs/judge/schedule.c \
-	apps/alya-rhs/patches.h apps/alya-rhs/patches.c \
-	apps/alya-rhs/patch_record.h apps/alya-rhs/patch_record.c \
-	apps/alya-rhs/baseline.h \
+	apps/alya-rhs/patches/patches.h apps/alya-rhs/patches/patches.c \
+	apps/alya-rhs/patches/patch_record.h apps/alya-rhs/patches/patch_record.c \
+	apps/alya-rhs/element/baseline.h apps/alya-rhs/element/form.hpp \
 	apps/alya-rhs/cpu/reference.c \
 	apps/alya-rhs/cpu/schedule.c \
 	apps/alya-rhs/cpu/lanes.h apps/alya-rhs/cpu/arithmetic.h \

@@ -13,7 +13,7 @@
  */
 #include "config.h"
 #include "alya.h"
-#include "patches.h"
+#include "patches/patches.h"
 #include <math.h>
 #include <string.h>
 
@@ -231,10 +231,12 @@ static double solver_memory(const alya_counts_t *counts, bool steps, const alya_
 
 /*
  * Predicts the memory of one rank. The host has the mesh, its schedule, its halo and u; while a
- * rung is verified, also eleven values per node for the comparison (three more for a step) and one
- * copy of a field on its way from the rung, which is more than a picture takes. The maximum of that
- * and the making of the mesh counts. A rung off the host has its arrays, the connectivity and a halo
- * of its own there, and makes its records and lists in host memory before it is verified.
+ * rung is verified, also eleven values per node for the comparison and one copy of a field on its
+ * way from the rung, which is more than a picture takes. After timing it is eight values, and six
+ * that two solves left, which are freed before the last one's are copied; with steps 18 of three
+ * solves, and three for the step or its replay. The maximum of that and the making of the mesh
+ * counts. A rung off the host has its arrays, the connectivity and a halo of its own there, and
+ * makes its records and lists in host memory before it is verified.
  */
 void alya_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES])
 {
@@ -279,13 +281,13 @@ void alya_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
     const double making_problem = problem + fmax(scheduling, making_halo);
     problem += halo + 3 * VALUE * N + (steps ? VALUE * N : 0);
     const double widest = fmax(kernels->r_stride, steps ? kernels->packed : 0);
-    const double left = steps ? 6 : 3; /* values per node that a solve leaves; three are judged */
-    const double verifying =
-        (11 + 3 * left + fmax(steps ? 3 : 0, widest > 3 ? widest : 0)) * VALUE * N + bytes[RT_HOST];
+    const double copied = widest > 3 ? widest : 0;
+    const double compared = steps ? 29 + copied : fmax(14, 11 + copied);
+    const double verifying = compared * VALUE * N + bytes[RT_HOST];
     double setting_up = own_schedule ? bytes[RT_HOST] + scheduling : 0;
     if (space != RT_HOST)
         setting_up = fmax(fmax(VALUE * N * kernels->packed, lists[RT_HOST]), making_halo);
-    problem += 65536; /* small things */
+    problem += steps ? 131072 : 65536; /* small things; the elements around the nodes of a replay */
     if (space != RT_HOST)
         problem += 4.0 * (double)(n.local + n.shared);
     bytes[RT_HOST] = fmax(problem + fmax(verifying, setting_up), making_problem);

@@ -9,7 +9,7 @@
 #include <omp.h>
 #endif
 #include "tests/common/check.h"
-#include "apps/alya-rhs/patches.h"
+#include "apps/alya-rhs/patches/patches.h"
 
 static uint64_t state = 1;
 static uint32_t random_below(uint32_t n)

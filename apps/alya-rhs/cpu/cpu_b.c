@@ -13,7 +13,7 @@ typedef double *work_t; /* [EL_VALUES][16] */
 #define AT(w, value, lane) (w)[(value)*ALYA_VECTOR_DIM + (lane)]
 #define LANES              ALYA_LANES
 #define FN                 static __attribute__((noinline))
-#include "../baseline.h"
+#include "../element/baseline.h"
 
 static alya_element_type_t tetrahedron; /* written at run time, so it is no constant */
 

@@ -5,7 +5,7 @@
 #ifndef ALYA_CUDA_CUH
 #define ALYA_CUDA_CUH
 
-#include "../form.hpp"
+#include "../element/form.hpp"
 #include "machine/cuda.cuh"
 #include "base/mem.h"
 

@@ -7,7 +7,7 @@
 
 #define LANES /* a thread is one lane */
 #define FN    static __device__ __forceinline__
-#include "../baseline.h"
+#include "../element/baseline.h"
 
 /* Gathers x and u of the element's nodes, and adds the element's r to them. */
 FN void gather_assemble_scatter(work_t w, const int32_t *node, const double *x, const double *u,

@@ -25,7 +25,7 @@
 #ifndef ALYA_PATCH_CUH
 #define ALYA_PATCH_CUH
 
-#include "../patches.h"
+#include "../patches/patches.h"
 #include "element.cuh"
 #include "machine/async.cuh"
 #include "machine/cuda.cuh"

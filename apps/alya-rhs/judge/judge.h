@@ -10,7 +10,8 @@ typedef struct {
     alya_solver_t *s;
     alya_problem_t *p;
     const alya_mesh_t *mesh;
-    double *u, *want, *size, *got; /* [nodes][3]; size [nodes][2] */
+    double *u, *want, *size; /* [nodes][3]; size [nodes][2] */
+    double *got;             /* [nodes][3] before timing and in a replay, else NULL */
     rt_verdict_t *verdict;
     uint64_t seed;
 } alya_bench_t;

@@ -159,6 +159,7 @@ void alya_check_replay(alya_bench_t *t, const alya_left_t *left)
 {
     alya_solver_t *s = t->s;
     patch_t patch;
+    t->got = RT_NEW(double, 3 * (size_t)t->mesh->nodes, RT_HOST);
     if (!s->kernels->rung.reproducible)
         disturbed_steps(t, left->draw);
     patch_new(t, left->draw, &patch);
@@ -183,4 +184,5 @@ void alya_check_replay(alya_bench_t *t, const alya_left_t *left)
                          (double)t->p->config->steps * alya_step_bound(t) *
                              fmax(1, alya_velocity_error(t, t->u, t->got) / change));
     patch_destroy(&patch);
+    RT_FREE(t->got, RT_HOST);
 }

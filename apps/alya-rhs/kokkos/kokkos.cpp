@@ -13,8 +13,8 @@
 #include "config.h"
 #include "machine/kokkos.hpp"
 #include "app/team.h"
-#include "../form.hpp"
-#include "../patches.h"
+#include "../element/form.hpp"
+#include "../patches/patches.h"
 #define ALYA_ELEMENT KOKKOS_FORCEINLINE_FUNCTION
 #include "../cuda/element.cuh"
 

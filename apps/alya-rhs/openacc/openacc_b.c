@@ -16,7 +16,7 @@ typedef struct {
 #define AT(w, value, lane) (w).first[(value) * (w).stride]
 #define LANES              /* an iteration is one lane */
 #define FN                 _Pragma("acc routine seq") static inline
-#include "../baseline.h"
+#include "../element/baseline.h"
 
 static void assemble(const alya_view_t *view, const alya_physics_t *given, const double *u,
                      double *r)

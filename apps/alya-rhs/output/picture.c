@@ -8,7 +8,7 @@
  * line at the end. The file is either complete or absent.
  */
 #include "config.h"
-#include "alya.h"
+#include "../alya.h"
 #include <stdlib.h>
 #include <string.h>
 #include "base/numbers.h"

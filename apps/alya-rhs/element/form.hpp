@@ -3,7 +3,7 @@
 #define ALYA_FORM_HPP
 
 #include <type_traits>
-#include "kernel.h"
+#include "../kernel.h"
 
 /* Calls f(std::integral_constant<int, form>()). */
 template <class F> void alya_fixed_form(alya_form_t form, F f)

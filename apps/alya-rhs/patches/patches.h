@@ -28,7 +28,7 @@
 #ifndef ALYA_PATCHES_H
 #define ALYA_PATCHES_H
 
-#include "kernel.h"
+#include "../kernel.h"
 
 RT_C_BEGIN
 

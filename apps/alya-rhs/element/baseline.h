@@ -21,7 +21,7 @@
 #define ALYA_BASELINE_H
 
 #include <math.h>
-#include "kernel.h"
+#include "../kernel.h"
 
 /* The element type. It must be in memory, so that nothing here is a constant to the compiler. */
 typedef struct {
