@@ -253,7 +253,6 @@ rt_status_t rt_job_tune(rt_run_t *run, json_t *root)
                                  .problem = rt_problem_new(run),
                                  .begin = begin,
                                  .attempt = rt_run_attempt};
-    rt_progress("%s", ""); /* the search says itself how far it is */
     const rt_status_t status = rt_tune_search(run, &plan, root);
     rt_problem_destroy(run, plan.problem);
     free(list);

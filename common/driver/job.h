@@ -6,7 +6,6 @@
 #include "base/table.h"
 #include "driver/driver.h"
 #include "measure/ceiling.h"
-#include "tune/search.h"
 #include "tune/tuning.h"
 
 /* The work of one command line, and what it collects. */

@@ -71,8 +71,7 @@ static const rt_opt_t common_options[] = {
         "what was tuned that way"),
     RT_TEXT(CONFIG, tuning, "tuning", "FILE", NULL,
             "file of tuned parameters to use, and to add to with --tune; none: use the defaults "
-            "(default: ~/.cache/rooftop/APP.tuning, else the file that ships with the program, "
-            "if there is one)"),
+            "(default: ~/.cache/rooftop/APP.tuning)"),
     RT_ACTION(CONFIG, no_tuning, "no-tuning", "use no tuned parameters: the same as --tuning none"),
     RT_TEXT(CONFIG, choose, "choose", "NAME=VALUE,...", NULL,
             "set launch parameters (see --list --rung NAME), whatever was tuned"),

@@ -89,7 +89,7 @@ void rt_choose_apply(const rt_run_t *run, rt_force_t *f)
 {
     char name[NAME], value[NAME];
     for (const char *at = run->opt.choose; next_pair(&at, name, value);) {
-        const int p = rt_find_parameter(f->parameter, f->parameters, name);
+        const int p = rt_find_parameter(f, name);
         const int v = p >= 0 ? rt_find_value(&f->parameter[p], value) : -1;
         if (v < 0)
             continue;

@@ -8,11 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include "app/context.h"
 #include "base/file.h"
 #include "io/files.h"
-#include "io/inputs.h"
 #include "io/draft.h"
+#include "io/json.h"
 #include "machine/comm.h"
 #include "machine/device.h"
 #include "machine/shared.h"
@@ -44,19 +45,36 @@ static bool for_rung(const rt_run_t *run, const rt_rung_t *rung, const rt_tune_e
            e->isolated == run->opt.isolated && same_device(run->tuning, rt_rung_processor(rung), e);
 }
 
+static int point_of(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDINATES])
+{
+    const rt_extras_t *extras = rt_app_extras(run->app);
+    return extras->tune_point ? extras->tune_point(run, point) : 0;
+}
+
+json_t *rt_store_point(const rt_run_t *run)
+{
+    rt_coordinate_t point[RT_TUNE_COORDINATES];
+    json_t *object = json_object();
+    RT_EXPECT(object, RT_MEMORY, "no memory for a point");
+    for (int c = 0, n = point_of(run, point); c < n; c++)
+        rt_json_real(object, point[c].name, point[c].value);
+    return object;
+}
+
 /* The number of ranks is a coordinate too: the app's coordinates are those of one rank. */
 double rt_store_distance(const rt_run_t *run, const rt_tune_entry_t *e)
 {
     rt_coordinate_t point[RT_TUNE_COORDINATES];
-    const int n = rt_force_point(run, point);
+    const int n = point_of(run, point);
     double sum = fabs(log((double)rt_comm_size() / (double)e->ranks));
-    if (n != e->coordinates)
+    if (json_object_size(e->point) != (size_t)n)
         return INFINITY;
     for (int c = 0; c < n; c++) {
-        if (strcmp(point[c].name, e->point[c].name) != 0)
+        const double there = json_number_value(json_object_get(e->point, point[c].name));
+        if (there == 0) /* it has no such coordinate */
             return INFINITY;
-        if (point[c].value != e->point[c].value)
-            sum += point[c].weight * fabs(log(point[c].value / e->point[c].value));
+        if (point[c].value != there)
+            sum += point[c].weight * fabs(log(point[c].value / there));
     }
     return sum;
 }
@@ -66,7 +84,7 @@ const rt_tune_entry_t *rt_store_nearest(const rt_run_t *run, const rt_rung_t *ru
     const rt_tune_file_t *file = run->tuning->file;
     const rt_tune_entry_t *best = NULL;
     double least = INFINITY;
-    for (int64_t i = 0; file && i < file->entries; i++) {
+    for (int i = 0; file && i < file->entries; i++) {
         const double d = for_rung(run, rung, &file->entry[i])
                              ? rt_store_distance(run, &file->entry[i])
                              : INFINITY;
@@ -83,7 +101,7 @@ void rt_store_look(rt_run_t *run)
     struct rt_tuning *t = run->tuning;
     const rt_app_t *app = run->app;
     bool any = false;
-    for (int64_t i = 0; i < t->file->entries; i++) {
+    for (int i = 0; i < t->file->entries; i++) {
         const rt_tune_entry_t *e = &t->file->entry[i];
         const bool here =
             same_device(t, RT_CPU, e) || (*t->device[1] && same_device(t, RT_CUDA, e));
@@ -91,8 +109,8 @@ void rt_store_look(rt_run_t *run)
             continue;
         any = true;
         if (!rt_ladder_find(app->ladder, app->n_rungs, e->rung))
-            rt_store_note(t, "%s: entry %lld is not used: there is no rung %.60s", t->path,
-                          (long long)e->number, e->rung);
+            rt_store_note(t, "%s: entry %d is not used: there is no rung %.60s", t->path, e->number,
+                          e->rung);
     }
     if (!any)
         rt_store_note(
@@ -123,28 +141,17 @@ static bool is_there(const char *path)
     return stat(path, &info) == 0;
 }
 
-/* Writes the path of the file to read, "" if there is none. */
-static void find_file(const rt_run_t *run, char *path, size_t len)
+/* Writes the path that --tuning names, or else the user's own; "" if there is to be none. */
+static void own_path(const rt_run_t *run, char *path, size_t len)
 {
     const rt_options_t *opt = &run->opt;
-    rt_inputs_t shipped;
     *path = '\0';
     if (opt->no_tuning || (opt->tuning && strcmp(opt->tuning, "none") == 0))
         return;
-    if (opt->tuning) {
+    if (opt->tuning)
         snprintf(path, len, "%s", opt->tuning);
-        if (opt->tune && !is_there(path))
-            *path = '\0'; /* the search will make it */
-        return;
-    }
-    if (user_path(run->app, path, len) && is_there(path))
-        return;
-    rt_inputs_folders(run->app->name, &shipped);
-    for (int k = 0; k < shipped.n; k++)
-        if ((size_t)snprintf(path, len, "%s/%s.tuning", shipped.path[k], run->app->name) < len &&
-            is_there(path))
-            return;
-    *path = '\0';
+    else if (!user_path(run->app, path, len))
+        *path = '\0';
 }
 
 static void name_devices(struct rt_tuning *t)
@@ -164,7 +171,10 @@ void rt_tuning_read(rt_run_t *run)
     size_t bytes = 0;
     name_devices(t);
     if (rt_comm_rank() == 0)
-        find_file(run, t->path, sizeof t->path);
+        own_path(run, t->path, sizeof t->path);
+    /* One that was named has to be there, unless the search will make it. */
+    if (!is_there(t->path) && (!run->opt.tuning || run->opt.tune))
+        *t->path = '\0';
     rt_comm_bcast(t->path, sizeof t->path, 0);
     if (!*t->path)
         return;
@@ -181,18 +191,6 @@ void rt_tuning_read(rt_run_t *run)
 }
 
 /* --- writing --- */
-
-static const char *target_path(const rt_run_t *run, char *path, size_t len)
-{
-    *path = '\0';
-    if (run->opt.no_tuning || (run->opt.tuning && strcmp(run->opt.tuning, "none") == 0))
-        return path;
-    if (run->opt.tuning)
-        snprintf(path, len, "%s", run->opt.tuning);
-    else if (!user_path(run->app, path, len))
-        *path = '\0';
-    return path;
-}
 
 /* Reads the target on rank 0. Returns NULL if it is not there, or if it cannot be added to: then
  * `why` says why. */
@@ -215,8 +213,10 @@ static rt_tune_file_t *read_target(const char *path, char *why, size_t len)
 const char *rt_tuning_target(rt_run_t *run)
 {
     char *path = run->tuning->target, why[PATH_MAX + 512] = "";
-    if (rt_comm_rank() == 0)
-        rt_tune_file_free(read_target(target_path(run, path, PATH_MAX), why, sizeof why));
+    if (rt_comm_rank() == 0) {
+        own_path(run, path, PATH_MAX);
+        rt_tune_file_free(read_target(path, why, sizeof why));
+    }
     rt_comm_bcast(why, sizeof why, 0);
     rt_comm_bcast(path, PATH_MAX, 0);
     if (*why)
@@ -228,34 +228,34 @@ const char *rt_tuning_target(rt_run_t *run)
     return path;
 }
 
-void rt_tuning_entry(const rt_run_t *run, const rt_rung_t *rung, rt_tune_entry_t *entry)
+json_t *rt_store_entry(const rt_run_t *run, const rt_rung_t *rung, const int *choice,
+                       double seconds)
 {
-    rt_coordinate_t point[RT_TUNE_COORDINATES];
+    char date[32];
+    const time_t now = time(NULL);
     const rt_kind_t kind = rt_rung_processor(rung);
-    memset(entry, 0, sizeof *entry);
-    entry->program = run->app->name;
-    entry->version = rt_version();
-    entry->device = run->tuning->device[kind];
-    entry->threads = kind == RT_CUDA ? 0 : run->tuning->threads;
-    entry->ranks = rt_comm_size();
-    entry->rung = rung->name;
-    entry->isolated = run->opt.isolated;
-    entry->coordinates = rt_force_point(run, point);
-    for (int c = 0; c < entry->coordinates; c++) {
-        entry->point[c].name = point[c].name;
-        entry->point[c].value = point[c].value;
-    }
+    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
+    json_t *entry =
+        json_pack("{s:s, s:s, s:s, s:I, s:i, s:o, s:s, s:o, s:s, s:f, s:s}", "program",
+                  run->app->name, "version", rt_version(), "device", run->tuning->device[kind],
+                  "threads", (json_int_t)(kind == RT_CUDA ? 0 : run->tuning->threads), "ranks",
+                  rt_comm_size(), "point", rt_store_point(run), "rung", rung->name, "choice",
+                  rt_force_json(rt_force_of(run, rung), choice), "measured",
+                  run->opt.isolated ? "isolated" : "inside", "seconds", seconds, "date", date);
+    RT_EXPECT(entry, RT_MEMORY, "no memory for an entry of tuning");
+    return entry;
 }
 
-void rt_tuning_adopt(rt_run_t *run, const rt_tune_entry_t *fresh, int n)
+void rt_store_adopt(rt_run_t *run, json_t *fresh)
 {
     struct rt_tuning *t = run->tuning;
     char path[PATH_MAX] = "", why[PATH_MAX + 512] = "", *text = NULL;
     size_t bytes = 0;
     if (rt_comm_rank() == 0) {
         /* read again: another run may have added to it meanwhile */
-        rt_tune_file_t *old = read_target(target_path(run, path, sizeof path), why, sizeof why);
-        text = rt_tune_file_text(old, fresh, n, &bytes);
+        own_path(run, path, sizeof path);
+        rt_tune_file_t *old = read_target(path, why, sizeof why);
+        text = rt_tune_file_text(old, fresh, &bytes);
         rt_tune_file_free(old);
         const int error = *path && !*why ? rt_tune_file_write(path, text, bytes) : 0;
         if (*why || error)

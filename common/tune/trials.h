@@ -2,8 +2,7 @@
 #ifndef RT_TRIALS_H
 #define RT_TRIALS_H
 
-#include "tune/search.h"
-#include "tune/tuning.h"
+#include "tune/force.h"
 
 /* A choice that was tried. */
 typedef struct {
@@ -17,18 +16,14 @@ typedef struct {
     rt_run_t *run;
     const rt_tune_plan_t *plan;
     const rt_rung_t *rung;
-    const rt_parameter_t *parameter;
-    int parameters, values[RT_TUNE_PARAMETERS];
-    double combinations, allowed; /* of the values; those not refused, or an upper bound */
-    rt_tried_t *trial;            /* [n] trial[0] is the default */
+    const rt_force_t *force;
+    rt_tried_t *trial; /* [n] trial[0] is the default */
     int n, room, invalid;
+    bool all;          /* no combination that is allowed is left */
     int best;          /* a valid trial, or -1 */
     double slice;      /* seconds of timing in a trial */
     double begin, end; /* of this rung, on rank 0's clock */
     double cost;       /* seconds that the last trial took in all */
-    double said;       /* time of the last line of progress */
-    uint64_t random;
-    const char *how;
     /* found */
     int chosen; /* a trial; -1: the default is INVALID */
     double seconds, gain, noise;
@@ -52,10 +47,8 @@ void rt_search_time(rt_search_t *s, rt_tried_t *t, double give_up);
  * chosen. */
 void rt_search_finals(rt_search_t *s);
 
-/* --- found.c --- */
+/* --- print.c --- */
 
-/* Returns trial i in words. */
-const char *rt_search_text(const rt_search_t *s, int i, rt_text_t *text);
 /* Print the trials of a rung, and what was found for s[n]. */
 void rt_search_print_tried(const rt_search_t *s);
 void rt_search_print_found(const rt_search_t *s, int n, bool isolated);

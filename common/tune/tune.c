@@ -33,14 +33,6 @@ void rt_tuning_destroy(rt_run_t *run)
     run->tuning = NULL;
 }
 
-static int count_values(const rt_parameter_t *parameter)
-{
-    int n = 0;
-    while (parameter->values[n])
-        n++;
-    return n;
-}
-
 int rt_find_value(const rt_parameter_t *parameter, const char *value)
 {
     for (int v = 0; parameter->values[v]; v++)
@@ -49,18 +41,38 @@ int rt_find_value(const rt_parameter_t *parameter, const char *value)
     return -1;
 }
 
-int rt_find_parameter(const rt_parameter_t *parameter, int parameters, const char *name)
+int rt_find_parameter(const rt_force_t *f, const char *name)
 {
-    for (int p = 0; p < parameters; p++)
-        if (strcmp(parameter[p].name, name) == 0)
+    for (int p = 0; p < f->parameters; p++)
+        if (strcmp(f->parameter[p].name, name) == 0)
             return p;
     return -1;
 }
 
-int rt_force_point(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDINATES])
+static int count_values(const rt_parameter_t *parameter)
 {
-    const rt_extras_t *extras = rt_app_extras(run->app);
-    return extras->tune_point ? extras->tune_point(run, point) : 0;
+    int n = 0;
+    while (parameter->values[n])
+        n++;
+    return n;
+}
+
+int64_t rt_force_combinations(const rt_force_t *f)
+{
+    int64_t n = 1;
+    for (int p = 0; p < f->parameters; p++)
+        n *= count_values(&f->parameter[p]);
+    return n;
+}
+
+void rt_force_combination(const rt_force_t *f, int64_t index, int *choice)
+{
+    memset(choice, 0, RT_TUNE_PARAMETERS * sizeof *choice);
+    for (int p = 0; p < f->parameters; p++) {
+        const int n = count_values(&f->parameter[p]);
+        choice[p] = (int)(index % n);
+        index /= n;
+    }
 }
 
 /* --- defaults --- */
@@ -69,23 +81,21 @@ int rt_force_point(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDINATE
  * one is rarely refused, so the exhaustive search is rarely needed. */
 static void find_default(const rt_run_t *run, rt_force_t *f)
 {
-    int values[RT_TUNE_PARAMETERS], choice[RT_TUNE_PARAMETERS] = {0}, least = INT_MAX;
-    for (int p = 0; p < f->parameters; p++) {
-        values[p] = count_values(&f->parameter[p]);
+    int choice[RT_TUNE_PARAMETERS], least = INT_MAX;
+    for (int p = 0; p < f->parameters; p++)
         f->fallback[p] = f->parameter[p].initial;
-    }
     if (f->parameters == 0 || !rt_rung_refuse_choice(f->rung, run->config, f->fallback))
         return;
-    for (int tried = 0, p = 0; tried < MOST_DEFAULTS && p < f->parameters; tried++) {
+    const int64_t n = rt_force_combinations(f);
+    for (int64_t i = 0; i < n && i < MOST_DEFAULTS; i++) {
         int changes = 0;
-        for (int q = 0; q < f->parameters; q++)
-            changes += choice[q] != f->parameter[q].initial;
+        rt_force_combination(f, i, choice);
+        for (int p = 0; p < f->parameters; p++)
+            changes += choice[p] != f->parameter[p].initial;
         if (changes < least && !rt_rung_refuse_choice(f->rung, run->config, choice)) {
             least = changes;
             memcpy(f->fallback, choice, sizeof choice);
         }
-        for (p = 0; p < f->parameters && ++choice[p] == values[p]; p++)
-            choice[p] = 0;
     }
 }
 
@@ -101,46 +111,40 @@ static void set_default(const rt_run_t *run, rt_force_t *f)
 
 /* --- entries --- */
 
-/* Translates the entry into indices of values. Returns false, and what is wrong with the entry. */
-static bool translate(const rt_run_t *run, const rt_force_t *f, const rt_tune_entry_t *e,
-                      int *choice, char *why, size_t len)
+/* Translates the entry into indices of values. Returns NULL, or what is wrong with the entry. */
+static const char *translate(const rt_run_t *run, const rt_force_t *f, const rt_tune_entry_t *e,
+                             int *choice, rt_text_t *why)
 {
-    for (int p = 0; p < f->parameters; p++)
-        choice[p] = -1;
-    for (int k = 0; k < e->parameters; k++) {
-        const int p = rt_find_parameter(f->parameter, f->parameters, e->choice[k].name);
-        if (p < 0) {
-            snprintf(why, len, "%s has no parameter %.60s", e->rung, e->choice[k].name);
-            return false;
-        }
-        choice[p] = rt_find_value(&f->parameter[p], e->choice[k].value);
-        if (choice[p] < 0) {
-            snprintf(why, len, "%s of %s has no value %.60s", e->choice[k].name, e->rung,
-                     e->choice[k].value);
-            return false;
-        }
+    const char *name;
+    json_t *value;
+    json_object_foreach(e->choice, name, value)
+    {
+        const int p = rt_find_parameter(f, name);
+        if (p < 0)
+            return rt_text(why, "%s has no parameter %.60s", e->rung, name);
+        choice[p] = rt_find_value(&f->parameter[p], json_string_value(value));
+        if (choice[p] < 0)
+            return rt_text(why, "%s of %s has no value %.60s", name, e->rung,
+                           json_string_value(value));
     }
     for (int p = 0; p < f->parameters; p++)
-        if (choice[p] < 0) {
-            snprintf(why, len, "%s of %s is missing", f->parameter[p].name, e->rung);
-            return false;
-        }
+        if (!json_object_get(e->choice, f->parameter[p].name))
+            return rt_text(why, "%s of %s is missing", f->parameter[p].name, e->rung);
     const char *no = f->parameters ? rt_rung_refuse_choice(f->rung, run->config, choice) : NULL;
-    if (no)
-        snprintf(why, len, "%s refuses it for this problem: %s", e->rung, no);
-    return no == NULL;
+    return no ? rt_text(why, "%s refuses it for this problem: %s", e->rung, no) : NULL;
 }
 
 static void apply_entry(rt_run_t *run, rt_force_t *f)
 {
-    char why[256];
+    rt_text_t text;
     int choice[RT_TUNE_PARAMETERS] = {0};
     const rt_tune_entry_t *e = rt_store_nearest(run, f->rung);
     if (!e)
         return;
-    if (!translate(run, f, e, choice, why, sizeof why)) {
-        rt_store_note(run->tuning, "%s: entry %lld is not used: %s", run->tuning->path,
-                      (long long)e->number, why);
+    const char *why = translate(run, f, e, choice, &text);
+    if (why) {
+        rt_store_note(run->tuning, "%s: entry %d is not used: %s", run->tuning->path, e->number,
+                      why);
         return;
     }
     memcpy(f->choice, choice, sizeof choice);
@@ -194,12 +198,7 @@ const int *rt_tune_choice(const rt_run_t *run, const rt_rung_t *rung)
     return rt_force_of(run, rung)->choice;
 }
 
-void rt_tuning_default(const rt_run_t *run, const rt_rung_t *rung, int *choice)
-{
-    memcpy(choice, rt_force_of(run, rung)->fallback, RT_TUNE_PARAMETERS * sizeof *choice);
-}
-
-void rt_tuning_force(const rt_run_t *run, const rt_rung_t *rung, const int *choice)
+void rt_force_choice(const rt_run_t *run, const rt_rung_t *rung, const int *choice)
 {
     rt_force_t *f = rt_force_of(run, rung);
     memcpy(f->choice, choice, sizeof f->choice);
@@ -215,18 +214,10 @@ const char *rt_tuning_obstacle(const rt_run_t *run, const rt_rung_t *rung, rt_te
     const char *refusal = rt_rung_refuse_choice(rung, run->config, f->choice);
     if (!refusal)
         return NULL;
-    return rt_text(why, "%s: %s", rt_tuning_text(run, rung, f->choice, &choice), refusal);
+    return rt_text(why, "%s: %s", rt_force_text(f, f->choice, &choice), refusal);
 }
 
 /* --- the rung itself is a choice --- */
-
-static bool same_point(const rt_tune_entry_t *a, const rt_tune_entry_t *b)
-{
-    bool same = a->ranks == b->ranks && a->coordinates == b->coordinates;
-    for (int c = 0; same && c < a->coordinates; c++)
-        same = a->point[c].value == b->point[c].value;
-    return same;
-}
 
 /* Returns the entry of ladder[i], if it is able and on the ladder of `fallback`. A rung whose entry
  * was refused runs without the entry's choice, so the entry's time says nothing about it. */
@@ -257,7 +248,7 @@ const rt_rung_t *rt_tuning_fastest(const rt_run_t *run, const bool *able, const 
     for (int i = 0; i < app->n_rungs; i++) {
         const rt_rung_t *rung = &app->ladder[i];
         const rt_tune_entry_t *e = entry_in_force(run, i, able, fallback);
-        if (!e || !same_point(e, near))
+        if (!e || e->ranks != near->ranks || !json_equal(e->point, near->point))
             continue;
         timed++;
         of_kind = of_kind || rt_rung_processor(rung) == rt_rung_processor(fallback);

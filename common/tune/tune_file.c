@@ -5,20 +5,15 @@
 #include "config.h"
 #include "tune/tune_file.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include "base/error.h"
-#include "base/numbers.h"
 #include "io/draft.h"
-#include "io/json.h"
 
-enum { MOST_ENTRIES = 100000 };
-static const char format_key[] = "rooftop-tuning", old_magic[] = "rooftop-tuning ";
+static const char format_key[] = "rooftop-tuning";
 
 /* --- reading --- */
 
@@ -30,10 +25,10 @@ typedef struct {
 } reader_t;
 
 /* Writes one line of why; returns false. What jansson quotes of a file may be any bytes. */
-static bool file_fail(const reader_t *r, int64_t entry, const char *what, const char *text)
+static bool file_fail(const reader_t *r, int entry, const char *what, const char *text)
 {
     if (entry > 0)
-        snprintf(r->why, r->len, "%s: entry %" PRId64 ": %s%.120s", r->name, entry, what, text);
+        snprintf(r->why, r->len, "%s: entry %d: %s%.120s", r->name, entry, what, text);
     else
         snprintf(r->why, r->len, "%s: %s%.120s", r->name, what, text);
     for (char *c = r->why; *c; c++)
@@ -41,7 +36,7 @@ static bool file_fail(const reader_t *r, int64_t entry, const char *what, const 
     return false;
 }
 
-static bool is_printable(const char *text)
+static bool is_printable_text(const char *text)
 {
     for (; *text; text++)
         if (*text < ' ' || *text > '~')
@@ -49,36 +44,35 @@ static bool is_printable(const char *text)
     return true;
 }
 
-static bool read_point(const reader_t *r, json_t *point, rt_tune_entry_t *e)
+/* Returns whether the text, or all names and texts in the object, are printable. */
+static bool is_printable(json_t *value)
 {
     const char *name;
-    json_t *value;
-    json_object_foreach(point, name, value)
+    json_t *member;
+    json_object_foreach(value, name, member)
     {
-        const double x = json_number_value(value);
-        if (e->coordinates == RT_TUNE_COORDINATES)
-            return file_fail(r, e->number, "more coordinates than this program knows", "");
-        if (!(x > 0) || !rt_finite(x) || !is_printable(name))
-            return file_fail(r, e->number, "not a positive number: ", name);
-        e->point[e->coordinates].name = name;
-        e->point[e->coordinates++].value = x;
+        if (!is_printable_text(name) || !is_printable(member))
+            return false;
     }
-    return true;
+    return !json_is_string(value) || is_printable_text(json_string_value(value));
 }
 
-static bool read_choice(const reader_t *r, json_t *choice, rt_tune_entry_t *e)
+/* Checks the members of point and choice. */
+static bool check_members(const reader_t *r, const rt_tune_entry_t *e)
 {
     const char *name;
     json_t *value;
-    json_object_foreach(choice, name, value)
+    if (!json_is_object(e->point) || !json_is_object(e->choice))
+        return file_fail(r, e->number, "\"point\" or \"choice\" is not an object", "");
+    json_object_foreach(e->point, name, value)
     {
-        const char *text = json_string_value(value);
-        if (e->parameters == RT_TUNE_PARAMETERS)
-            return file_fail(r, e->number, "more parameters than this program knows", "");
-        if (!text || !is_printable(text) || !is_printable(name))
-            return file_fail(r, e->number, "not a printable text: ", name);
-        e->choice[e->parameters].name = name;
-        e->choice[e->parameters++].value = text;
+        if (!(json_number_value(value) > 0))
+            return file_fail(r, e->number, "not a positive number: ", name);
+    }
+    json_object_foreach(e->choice, name, value)
+    {
+        if (!json_is_string(value))
+            return file_fail(r, e->number, "not a text: ", name);
     }
     return true;
 }
@@ -86,55 +80,47 @@ static bool read_choice(const reader_t *r, json_t *choice, rt_tune_entry_t *e)
 static bool read_entry(const reader_t *r, json_t *object, rt_tune_entry_t *e)
 {
     json_error_t error;
-    json_int_t threads, ranks;
-    json_t *point, *choice;
     const char *measured;
+    if (!is_printable(object))
+        return file_fail(r, e->number, "a text is not printable", "");
     if (json_unpack_ex(
             object, &error, JSON_STRICT, "{s:s, s:s, s:s, s:I, s:I, s:o, s:s, s:o, s:s, s:F, s:s}",
             "program", &e->program, "version", &e->version, "device", &e->device, "threads",
-            &threads, "ranks", &ranks, "point", &point, "rung", &e->rung, "choice", &choice,
-            "measured", &measured, "seconds", &e->seconds, "date", &e->date) != 0)
+            &e->threads, "ranks", &e->ranks, "point", &e->point, "rung", &e->rung, "choice",
+            &e->choice, "measured", &measured, "seconds", &e->seconds, "date", &e->date) != 0)
         return file_fail(r, e->number, "", error.text);
-    e->threads = threads;
-    e->ranks = ranks;
     e->isolated = strcmp(measured, "isolated") == 0;
     if (!e->isolated && strcmp(measured, "inside") != 0)
         return file_fail(r, e->number, "\"measured\" is neither inside nor isolated", "");
-    if (ranks < 1 || threads < 0)
-        return file_fail(r, e->number, ranks < 1 ? "no ranks" : "a negative number of threads", "");
-    if (!(e->seconds > 0) || !rt_finite(e->seconds))
+    if (e->ranks < 1 || e->threads < 0)
+        return file_fail(r, e->number, "no ranks, or a negative number of threads", "");
+    if (!(e->seconds > 0))
         return file_fail(r, e->number, "\"seconds\" is not a positive number", "");
-    if (!json_is_object(point) || !json_is_object(choice))
-        return file_fail(r, e->number, "\"point\" or \"choice\" is not an object", "");
-    const char *const texts[] = {e->program, e->version, e->device, e->rung, e->date};
-    for (int i = 0; i < 5; i++)
-        if (!is_printable(texts[i]))
-            return file_fail(r, e->number, "not a printable text: ", texts[i]);
-    return read_point(r, point, e) && read_choice(r, choice, e);
+    return check_members(r, e);
 }
 
 static bool read_root(const reader_t *r, rt_tune_file_t *file)
 {
     json_error_t error;
-    json_int_t format = 0;
+    int format = 0;
     json_t *list = NULL;
-    if (json_unpack_ex(file->root, &error, 0, "{s:I}", format_key, &format) != 0)
+    if (json_unpack_ex(file->root, &error, 0, "{s:i}", format_key, &format) != 0)
         return file_fail(r, 0, "this is not a tuning file: ", error.text);
     if (format != RT_TUNE_FORMAT)
         return file_fail(r, 0, "of another format than this program's; tune again", "");
-    if (json_unpack_ex(file->root, &error, JSON_STRICT, "{s:I, s:o}", format_key, &format,
+    if (json_unpack_ex(file->root, &error, JSON_STRICT, "{s:i, s:o}", format_key, &format,
                        "entries", &list) != 0)
         return file_fail(r, 0, "", error.text);
-    if (!json_is_array(list) || json_array_size(list) > MOST_ENTRIES)
-        return file_fail(r, 0, "\"entries\" is no list, or one of too many", "");
-    const size_t n = json_array_size(list);
-    file->entry = calloc(n + 1, sizeof *file->entry);
-    RT_EXPECT(file->entry, RT_MEMORY, "no memory for %zu entries of tuning", n);
-    for (size_t i = 0; i < n; i++) {
-        file->entry[i].number = (int64_t)i + 1;
-        if (!read_entry(r, json_array_get(list, i), &file->entry[i]))
+    if (!json_is_array(list))
+        return file_fail(r, 0, "\"entries\" is no list", "");
+    const int n = (int)json_array_size(list);
+    file->entry = calloc((size_t)n + 1, sizeof *file->entry);
+    RT_EXPECT(file->entry, RT_MEMORY, "no memory for %d entries of tuning", n);
+    for (; file->entries < n; file->entries++) {
+        rt_tune_entry_t *e = &file->entry[file->entries];
+        e->number = file->entries + 1;
+        if (!read_entry(r, json_array_get(list, (size_t)file->entries), e))
             return false;
-        file->entries++;
     }
     return true;
 }
@@ -144,10 +130,6 @@ rt_tune_file_t *rt_tune_file_parse(const char *name, const void *data, size_t by
 {
     const reader_t r = {name, why, len};
     json_error_t error;
-    if (bytes >= sizeof old_magic - 1 && memcmp(data, old_magic, sizeof old_magic - 1) == 0) {
-        file_fail(&r, 0, "of an older format that this program does not read; tune again", "");
-        return NULL;
-    }
     rt_tune_file_t *file = calloc(1, sizeof *file);
     RT_EXPECT(file, RT_MEMORY, "no memory for a tuning file");
     file->root = json_loadb(bytes > 0 ? data : "", bytes, JSON_REJECT_DUPLICATES, &error);
@@ -168,65 +150,47 @@ void rt_tune_file_free(rt_tune_file_t *file)
 
 /* --- writing --- */
 
-bool rt_tune_entry_same(const rt_tune_entry_t *a, const rt_tune_entry_t *b)
+static bool is_replaced(const json_t *entry, json_t *fresh)
 {
-    if (strcmp(a->program, b->program) != 0 || strcmp(a->device, b->device) != 0 ||
-        a->threads != b->threads || a->ranks != b->ranks || strcmp(a->rung, b->rung) != 0 ||
-        a->isolated != b->isolated || a->coordinates != b->coordinates)
-        return false;
-    for (int c = 0; c < a->coordinates; c++)
-        if (strcmp(a->point[c].name, b->point[c].name) != 0 ||
-            a->point[c].value != b->point[c].value)
-            return false;
-    return true;
+    static const char *const keys[] = {"program", "device", "threads", "ranks",
+                                       "point",   "rung",   "measured"};
+    enum { KEYS = sizeof keys / sizeof *keys };
+    size_t i;
+    json_t *other;
+    json_array_foreach(fresh, i, other)
+    {
+        int same = 0;
+        for (int k = 0; k < KEYS; k++)
+            same += json_equal(json_object_get(entry, keys[k]), json_object_get(other, keys[k]));
+        if (same == KEYS)
+            return true;
+    }
+    return false;
 }
 
-/* Writes an entry as a line of its own. */
-static void put_entry(FILE *out, const rt_tune_entry_t *e, bool first)
-{
-    json_t *row = json_object();
-    RT_EXPECT(row, RT_MEMORY, "no memory for a tuning file");
-    rt_json_text(row, "program", e->program);
-    rt_json_text(row, "version", e->version);
-    rt_json_text(row, "device", e->device);
-    rt_json_int(row, "threads", e->threads);
-    rt_json_int(row, "ranks", e->ranks);
-    json_t *point = rt_json_object(row, "point");
-    for (int c = 0; c < e->coordinates; c++)
-        rt_json_real(point, e->point[c].name, e->point[c].value);
-    rt_json_text(row, "rung", e->rung);
-    json_t *choice = rt_json_object(row, "choice");
-    for (int p = 0; p < e->parameters; p++)
-        rt_json_text(choice, e->choice[p].name, e->choice[p].value);
-    rt_json_text(row, "measured", e->isolated ? "isolated" : "inside");
-    rt_json_real(row, "seconds", e->seconds);
-    rt_json_text(row, "date", e->date);
-    fputs(first ? "\n" : ",\n", out);
-    json_dumpf(row, out, JSON_REAL_PRECISION(17)); /* a failure shows at the end */
-    json_decref(row);
-}
-
-char *rt_tune_file_text(const rt_tune_file_t *old, const rt_tune_entry_t *fresh, int n,
-                        size_t *bytes)
+char *rt_tune_file_text(const rt_tune_file_t *old, json_t *fresh, size_t *bytes)
 {
     char *text = NULL;
-    bool first = true;
+    size_t i;
+    json_t *all = json_array(), *entry;
     FILE *out = open_memstream(&text, bytes);
-    RT_EXPECT(out, RT_MEMORY, "no memory for a tuning file");
-    fprintf(out, "{\"%s\": %d, \"entries\": [", format_key, RT_TUNE_FORMAT);
-    for (int64_t i = 0; old && i < old->entries; i++) {
-        bool replaced = false;
-        for (int k = 0; k < n; k++)
-            replaced = replaced || rt_tune_entry_same(&old->entry[i], &fresh[k]);
-        if (!replaced)
-            put_entry(out, &old->entry[i], first);
-        first = first && replaced;
+    RT_EXPECT(out && all, RT_MEMORY, "no memory for a tuning file");
+    json_array_foreach(old ? json_object_get(old->root, "entries") : NULL, i, entry)
+    {
+        if (!is_replaced(entry, fresh))
+            json_array_append(all, entry);
     }
-    for (int k = 0; k < n; k++, first = false)
-        put_entry(out, &fresh[k], first);
+    json_array_extend(all, fresh);
+    fprintf(out, "{\"%s\": %d, \"entries\": [", format_key, RT_TUNE_FORMAT);
+    json_array_foreach(all, i, entry)
+    {
+        fputs(i ? ",\n" : "\n", out);
+        json_dumpf(entry, out, JSON_REAL_PRECISION(17)); /* a failure shows at the end */
+    }
     fputs("\n]}\n", out);
     const bool good = !ferror(out);
     RT_EXPECT(fclose(out) == 0 && good, RT_MEMORY, "no memory for a tuning file");
+    json_decref(all);
     return text;
 }
 

@@ -9,33 +9,25 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
-#include "app/parameter.h"
 
 enum { RT_TUNE_FORMAT = 2 };
 
-/* One entry. Texts are printable and belong to the file. */
+/* What an entry says. Texts and objects belong to the file; all texts are printable. */
 typedef struct {
-    int64_t number; /* from 1; 0: the entry is not from a file */
+    int number; /* from 1, in the order of the file */
     const char *program, *version, *device, *rung, *date;
-    int64_t threads; /* 0: on a GPU */
-    int64_t ranks;
-    int coordinates, parameters;
-    struct {
-        const char *name;
-        double value; /* positive */
-    } point[RT_TUNE_COORDINATES];
-    struct {
-        const char *name, *value;
-    } choice[RT_TUNE_PARAMETERS];
-    bool isolated;  /* measured alone: seconds per call; else inside: per unit */
-    double seconds; /* positive */
+    json_int_t threads; /* 0: on a GPU */
+    json_int_t ranks;   /* positive */
+    json_t *point;      /* positive numbers by name */
+    json_t *choice;     /* texts by name */
+    bool isolated;      /* measured alone: seconds per call; else inside: per unit */
+    double seconds;     /* positive */
 } rt_tune_entry_t;
 
 typedef struct {
-    rt_tune_entry_t *entry; /* [entries] in the order of the file */
-    int64_t entries;
-    json_t *root; /* what the entries' texts point into */
+    rt_tune_entry_t *entry; /* [entries] */
+    int entries;
+    json_t *root;
 } rt_tune_file_t;
 
 /* Reads a file. Returns NULL, and one line in `why` that begins with `name`, if there is any
@@ -44,13 +36,10 @@ rt_tune_file_t *rt_tune_file_parse(const char *name, const void *data, size_t by
                                    size_t len);
 void rt_tune_file_free(rt_tune_file_t *file); /* NULL allowed */
 
-/* Returns whether both are for the same program, device, threads, ranks, point, rung and way of
- * measuring. */
-bool rt_tune_entry_same(const rt_tune_entry_t *a, const rt_tune_entry_t *b);
-/* Returns a file's whole text, to be freed: the entries of `old` (may be NULL), without those that
- * fresh[n] replaces, then fresh[n]. */
-char *rt_tune_file_text(const rt_tune_file_t *old, const rt_tune_entry_t *fresh, int n,
-                        size_t *bytes);
+/* Returns a file's whole text, to be freed: the entries of `old` (may be NULL), without those for
+ * the same program, device, threads, ranks, point, rung and way of measuring as one of the array
+ * `fresh`, then these. */
+char *rt_tune_file_text(const rt_tune_file_t *old, json_t *fresh, size_t *bytes);
 /* Writes the text whole or not at all, and first makes the folder of `path` if it is not there.
  * Returns 0 or errno. */
 int rt_tune_file_write(const char *path, const char *text, size_t bytes);

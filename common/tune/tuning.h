@@ -1,10 +1,10 @@
-/* tune/tuning.h - which choice is in force for each rung. Private to the driver and the tuner. */
+/* tune/tuning.h - which choice is in force for each rung, and the search for the fastest. Private to
+ * the driver and the tuner. */
 #ifndef RT_TUNING_H
 #define RT_TUNING_H
 
 #include "app/app.h"
 #include "tune/tune.h"
-#include "tune/tune_file.h"
 
 /* Makes run->tuning, with the defaults in force. Call it before configure. */
 void rt_tuning_new(rt_run_t *run);
@@ -31,22 +31,34 @@ void rt_tuning_json(const rt_run_t *run, const rt_rung_t *rung, json_t *row);
 const rt_rung_t *rt_tuning_fastest(const rt_run_t *run, const bool *able,
                                    const rt_rung_t *fallback);
 
-/* --- for the search --- */
-
-/* Copies the default to choice[RT_TUNE_PARAMETERS]. */
-void rt_tuning_default(const rt_run_t *run, const rt_rung_t *rung, int *choice);
-/* Sets what rt_tune_choice says from now on. */
-void rt_tuning_force(const rt_run_t *run, const rt_rung_t *rung, const int *choice);
-/* Writes "block=4 unroll=yes"; returns text->text. */
-const char *rt_tuning_text(const rt_run_t *run, const rt_rung_t *rung, const int *choice,
-                           rt_text_t *text);
 /* Returns where --tune writes, "" for nowhere; refuses a file that could not be added to.
  * Collective. */
 const char *rt_tuning_target(rt_run_t *run);
-/* Fills the entry of this run and rung, except for parameters, seconds and date. */
-void rt_tuning_entry(const rt_run_t *run, const rt_rung_t *rung, rt_tune_entry_t *entry);
-/* Adds fresh[n] (of rank 0) to the target, and puts them in force. What cannot be written is noted
- * (rt_unwritten). Collective. */
-void rt_tuning_adopt(rt_run_t *run, const rt_tune_entry_t *fresh, int n);
+
+/* --- --tune --- */
+
+/* How a choice is tried. */
+typedef struct {
+    double seconds; /* for the windows of one trial */
+    double give_up; /* one window is enough if a unit takes longer than this; 0: never */
+    bool isolated; /* time the kernel alone instead of solves: seconds_per_unit is that of a call */
+} rt_trial_t;
+
+/* Runs the rung, with what rt_tune_choice says now, from set-up to verdict. Returns false, and runs
+ * nothing, if the rung cannot run with it. Collective. */
+typedef bool rt_attempt_t(const rt_run_t *run, void *problem, const rt_rung_t *rung,
+                          const rt_trial_t *trial, rt_outcome_t *out);
+
+typedef struct {
+    const rt_rung_t *const *rungs; /* [n] in the order of the search: the most important first */
+    int n;
+    void *problem;
+    double begin; /* rt_clock() when the time of --tune-seconds began; that of rank 0 counts */
+    rt_attempt_t *attempt;
+} rt_tune_plan_t;
+
+/* Searches, and adds what it found to the tuning file. `root` (rank 0, may be NULL) receives what
+ * was found. Collective. */
+rt_status_t rt_tune_search(rt_run_t *run, const rt_tune_plan_t *plan, json_t *root);
 
 #endif

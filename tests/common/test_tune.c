@@ -7,9 +7,11 @@
  */
 #include "config.h"
 #include <math.h>
+#include <stdarg.h>
 #include <time.h>
 #include "app_test.h"
 #include "driver/job.h"
+#include "tune/tune_file.h"
 
 /* --- a clock that is moved by hand --- */
 
@@ -396,37 +398,39 @@ static void write_text(const char *text, size_t bytes)
 }
 
 /* Returns an entry for this machine and `rung` at (n, elements). */
-static rt_tune_entry_t entry_of(const rt_rung_t *rung, double n, double elements, double seconds,
-                                const char *block)
+static json_t *entry_of(const rt_rung_t *rung, double n, double elements, double seconds,
+                        const char *block)
 {
-    rt_tune_entry_t e = {.program = "toy", .version = "1", .device = rt_device_cpu()->model};
-    e.rung = rung->name;
-    e.date = "2025-01-31T12:00:00Z";
-    e.threads = rt_device_cpu()->threads;
-    e.ranks = 1;
-    e.coordinates = 2;
-    e.point[0].name = "n";
-    e.point[0].value = n;
-    e.point[1].name = "elements";
-    e.point[1].value = elements;
-    e.seconds = seconds;
-    if (rung == &ladder[FEW]) {
-        e.parameters = 3;
-        e.choice[0].name = "block";
-        e.choice[0].value = block;
-        e.choice[1].name = "loop";
-        e.choice[1].value = "y";
-        e.choice[2].name = "kernel";
-        e.choice[2].value = "good";
-    }
-    return e;
+    json_t *choice = rung == &ladder[FEW] ? json_pack("{s:s, s:s, s:s}", "block", block, "loop",
+                                                      "y", "kernel", "good")
+                                          : json_object();
+    return json_pack("{s:s, s:s, s:s, s:i, s:i, s:{s:f, s:f}, s:s, s:o, s:s, s:f, s:s}", "program",
+                     "toy", "version", "1", "device", rt_device_cpu()->model, "threads",
+                     rt_device_cpu()->threads, "ranks", 1, "point", "n", n, "elements", elements,
+                     "rung", rung->name, "choice", choice, "measured", "inside", "seconds", seconds,
+                     "date", "2025-01-31T12:00:00Z");
 }
 
-static void write_entries(const rt_tune_entry_t *entry, int n)
+/* Sets a text of the entry; of its choice, if the name is a parameter's. */
+static void set_text(json_t *entry, const char *name, const char *text)
+{
+    json_t *choice = json_object_get(entry, "choice");
+    json_object_set_new(json_object_get(entry, name) ? entry : choice, name, json_string(text));
+}
+
+/* Writes a file of these entries, the last followed by NULL; releases them. */
+static void write_entries(json_t *first, ...)
 {
     size_t bytes;
-    char *text = rt_tune_file_text(NULL, entry, n, &bytes);
+    va_list more;
+    json_t *list = json_array();
+    va_start(more, first);
+    for (json_t *entry = first; entry; entry = va_arg(more, json_t *))
+        json_array_append_new(list, entry);
+    va_end(more);
+    char *text = rt_tune_file_text(NULL, list, &bytes);
     write_text(text, bytes);
+    json_decref(list);
     free(text);
 }
 
@@ -458,10 +462,10 @@ static void check_nearest(void)
 {
     int choice[RT_TUNE_PARAMETERS];
     const rt_rung_t *rung = &ladder[FEW];
-    rt_tune_entry_t e[] = {entry_of(rung, 10, 256, 1, "2"), entry_of(rung, 10, 1024, 1, "4"),
-                           entry_of(rung, 12, 600, 1, "8"), entry_of(rung, 10, 256, 1, "16")};
-    e[3].device = "Another Processor"; /* not this machine's */
-    write_entries(e, 4);
+    json_t *other = entry_of(rung, 10, 256, 1, "16");
+    set_text(other, "device", "Another Processor"); /* not this machine's */
+    write_entries(entry_of(rung, 10, 256, 1, "2"), entry_of(rung, 10, 1024, 1, "4"),
+                  entry_of(rung, 12, 600, 1, "8"), other, NULL);
     const char *text = said("n=10 elements=256", choice);
     CHECK(choice[0] == 1 && choice[1] == 1 && choice[2] == 1);
     CHECK(!strstr(text, "nearest") && strstr(text, "few: block=2 loop=y kernel=good"));
@@ -475,49 +479,46 @@ static void check_nearest(void)
     said("n=13 elements=300 tuning=none", choice);
     CHECK(is_default(choice));
 
-    e[0].ranks = 2; /* other ranks are as far away as the same factor in elements */
-    write_entries(e, 1);
+    /* Other ranks are as far away as the same factor in elements. */
+    other = entry_of(rung, 10, 256, 1, "2");
+    json_object_set_new(other, "ranks", json_integer(2));
+    write_entries(other, NULL);
     text = said("n=10 elements=256", choice);
     CHECK(choice[0] == 1 && strstr(text, "n=10 elements=256 ranks=2\n") != NULL);
 
-    e[0].threads++;
-    write_entries(e, 1);
+    other = entry_of(rung, 10, 256, 1, "2");
+    json_object_set_new(other, "threads", json_integer(rt_device_cpu()->threads + 1));
+    write_entries(other, NULL);
     text = said("n=10 elements=256", choice);
     CHECK(is_default(choice) && strstr(text, "has nothing for toy on this device") != NULL);
+}
+
+/* Checks that an entry of `few` with this text in place of its own is not used, and why. */
+static void check_unused(const char *name, const char *value, const char *words)
+{
+    int choice[RT_TUNE_PARAMETERS];
+    json_t *e = entry_of(&ladder[FEW], 10, 512, 1, "16");
+    set_text(e, name, value);
+    write_entries(e, NULL);
+    const char *text = said("", choice);
+    CHECK(is_default(choice) && strstr(text, words));
 }
 
 static void check_entries_refused(void)
 {
     int choice[RT_TUNE_PARAMETERS];
-    const rt_rung_t *rung = &ladder[FEW];
-    rt_tune_entry_t good = entry_of(rung, 10, 512, 1, "2"), e = good;
-    e.choice[0].value = "3";
-    write_entries(&e, 1);
+    check_unused("block", "3", "entry 1 is not used: block of few has no value 3");
+    check_unused("blocks", "2", "entry 1 is not used: few has no parameter blocks");
+    check_unused("loop", "x", "16 does not go with x");
+    check_unused("rung", "gone", "entry 1 is not used: there is no rung gone");
+    json_t *e = entry_of(&ladder[FEW], 10, 512, 1, "2");
+    json_object_del(json_object_get(e, "choice"), "kernel");
+    write_entries(e, NULL);
     const char *text = said("", choice);
-    CHECK(is_default(choice) && strstr(text, "entry 1 is not used: block of few has no value 3"));
-    e = good;
-    e.choice[0].name = "blocks";
-    write_entries(&e, 1);
-    text = said("", choice);
-    CHECK(is_default(choice) && strstr(text, "entry 1 is not used: few has no parameter blocks"));
-    e = good;
-    e.parameters = 2;
-    write_entries(&e, 1);
-    text = said("", choice);
     CHECK(is_default(choice) && strstr(text, "kernel of few is missing"));
-    e = good;
-    e.choice[0].value = "16", e.choice[1].value = "x";
-    write_entries(&e, 1);
-    text = said("", choice);
-    CHECK(is_default(choice) && strstr(text, "16 does not go with x"));
-    e = good;
-    e.rung = "gone";
-    write_entries(&e, 1);
-    text = said("", choice);
-    CHECK(is_default(choice) && strstr(text, "entry 1 is not used: there is no rung gone"));
-    e = good; /* points with other coordinates cannot be compared */
-    e.point[1].name = "rows";
-    write_entries(&e, 1);
+    e = entry_of(&ladder[FEW], 10, 512, 1, "2"); /* other coordinates cannot be compared */
+    json_object_set_new(e, "point", json_pack("{s:f, s:f}", "n", 10.0, "rows", 512.0));
+    write_entries(e, NULL);
     said("", choice);
     CHECK(is_default(choice));
 }
@@ -529,11 +530,10 @@ static void check_default_rung(void)
     rt_text_t reason;
     bool able[RUNGS];
     char settings[96];
-    rt_tune_entry_t e[] = {
-        entry_of(&ladder[BARE], 10, 512, 3, ""), entry_of(&ladder[FEW], 10, 512, 2, "2"),
-        entry_of(&ladder[FEW], 10, 4096, 9, "4"), entry_of(&ladder[BARE], 10, 4096, 3, "")};
     snprintf(settings, sizeof settings, "tuning=%s", path);
-    write_entries(e, 4);
+    write_entries(entry_of(&ladder[BARE], 10, 512, 3, ""), entry_of(&ladder[FEW], 10, 512, 2, "2"),
+                  entry_of(&ladder[FEW], 10, 4096, 9, "4"),
+                  entry_of(&ladder[BARE], 10, 4096, 3, ""), NULL);
     rt_run_init(&run, &app, settings);
     rt_run_able(&run, able);
     CHECK(rt_run_default_rung(&run, able, &reason) == &ladder[MANY]);
@@ -543,7 +543,8 @@ static void check_default_rung(void)
     rt_run_init(&run, &app, settings);
     CHECK(rt_tuning_fastest(&run, able, &ladder[MANY]) == &ladder[BARE]);
     rt_run_destroy(&run);
-    write_entries(e, 1); /* a single rung is not the fastest of anything */
+    /* A single rung is not the fastest of anything. */
+    write_entries(entry_of(&ladder[BARE], 10, 512, 3, ""), NULL);
     rt_run_init(&run, &app, settings);
     CHECK(rt_tuning_fastest(&run, able, &ladder[MANY]) == &ladder[MANY]);
     rt_run_destroy(&run);
@@ -590,35 +591,39 @@ static void check_choose(void)
 static void check_round_trip(void)
 {
     size_t bytes, again;
-    rt_tune_entry_t e[] = {entry_of(&ladder[FEW], 10, 0.1, 1.23456789e-5, "2"),
-                           entry_of(&ladder[BARE], 3, 1e9, 7, "")};
-    e[0].device = "A GPU, 100% \"new\": x=y";
-    e[0].choice[1].value = "a:b,c d";
-    e[1].isolated = true;
-    char *text = rt_tune_file_text(NULL, e, 2, &bytes);
+    json_t *first = entry_of(&ladder[FEW], 10, 0.1, 1.23456789e-5, "2");
+    set_text(first, "device", "A GPU, 100% \"new\": x=y");
+    set_text(first, "loop", "a:b,c d");
+    json_t *second = entry_of(&ladder[BARE], 3, 1e9, 7, "");
+    set_text(second, "measured", "isolated");
+    json_t *none = json_array(), *one = json_pack("[o]", first),
+           *both = json_pack("[O, o]", first, second);
+    char *text = rt_tune_file_text(NULL, both, &bytes);
     rt_tune_file_t *file = rt_tune_file_parse("f", text, bytes, why, sizeof why);
     CHECK(file && file->entries == 2 && *why == '\0');
     if (!file)
         exit(check_done());
     const rt_tune_entry_t *r = file->entry;
-    CHECK(rt_tune_entry_same(&r[0], &e[0]) && rt_tune_entry_same(&r[1], &e[1]));
-    CHECK(!rt_tune_entry_same(&r[0], &r[1]));
-    CHECK_TEXT(r[0].device, e[0].device);
-    CHECK_TEXT(r[0].choice[1].value, "a:b,c d");
-    CHECK(r[0].seconds == 1.23456789e-5 && r[0].point[1].value == 0.1 && r[0].parameters == 3);
-    CHECK(r[1].isolated && !r[0].isolated && r[1].parameters == 0 && r[0].number == 1);
+    CHECK(json_equal(json_object_get(file->root, "entries"), both));
+    CHECK_TEXT(r[0].device, "A GPU, 100% \"new\": x=y");
+    CHECK(r[0].seconds == 1.23456789e-5 && json_object_size(r[0].choice) == 3);
+    CHECK(r[1].isolated && !r[0].isolated && json_object_size(r[1].choice) == 0 &&
+          r[0].number == 1);
 
     /* An entry with the same key is replaced, the others stay, and the bytes do not change. */
-    char *same = rt_tune_file_text(file, NULL, 0, &again);
+    char *same = rt_tune_file_text(file, none, &again);
     CHECK(again == bytes && memcmp(same, text, bytes) == 0);
     free(same);
-    e[0].seconds = 5;
-    same = rt_tune_file_text(file, e, 1, &again);
+    json_object_set_new(first, "seconds", json_real(5));
+    same = rt_tune_file_text(file, one, &again);
     rt_tune_file_t *changed = rt_tune_file_parse("f", same, again, why, sizeof why);
     CHECK(changed && changed->entries == 2 && changed->entry[1].seconds == 5 &&
           changed->entry[0].seconds == 7);
     rt_tune_file_free(changed);
     rt_tune_file_free(file);
+    json_decref(none);
+    json_decref(one);
+    json_decref(both);
     free(same);
     free(text);
 }
@@ -628,9 +633,9 @@ static void check_round_trip(void)
 static void check_damage(void)
 {
     size_t bytes;
-    rt_tune_entry_t e[] = {entry_of(&ladder[FEW], 10, 512, 1e-3, "2"),
-                           entry_of(&ladder[BARE], 10, 512, 2e-3, "")};
-    char *text = rt_tune_file_text(NULL, e, 2, &bytes), *copy = malloc(bytes + 1);
+    json_t *both = json_pack("[o, o]", entry_of(&ladder[FEW], 10, 512, 1e-3, "2"),
+                             entry_of(&ladder[BARE], 10, 512, 2e-3, ""));
+    char *text = rt_tune_file_text(NULL, both, &bytes), *copy = malloc(bytes + 1);
     int accepted = 0, silent = 0;
     for (size_t n = 0; n < bytes - 1; n++) {
         why[0] = '\0';
@@ -653,6 +658,7 @@ static void check_damage(void)
         rt_tune_file_free(file);
     }
     CHECK(silent == 0 && accepted < (int)(4 * bytes));
+    json_decref(both);
     free(copy);
     free(text);
 }
@@ -675,8 +681,6 @@ static void check_files_refused(void)
     check_refused("", "damaged: ");
     check_refused("threads = 4\n", "damaged: ");
     check_refused("[1]", "this is not a tuning file");
-    check_refused("rooftop-tuning 1 crc=d5ae3fe9\n",
-                  "older format that this program does not read");
     check_refused("{\"rooftop-tuning\": 3, \"entries\": []}", "another format than this program");
     check_refused("{\"rooftop-tuning\": 2, \"entries\": 5}", "\"entries\" is no list");
     check_refused("{\"rooftop-tuning\": 2, \"entries\": [{}]}", "entry 1: Object item not found");

@@ -85,13 +85,6 @@ grep -q '"choice_from": "nearest"' n.json || fail "near: $(grep choice_from n.js
 valid forced "$nekbone" $quick --rung scalar --tuning n.tuning --choose mxm2=loops
 says forced "scalar: mxm1=loops mxm2=loops mxm3=loops (--choose)"
 
-# --- tunings that ship with the program are used if the user has none ---
-mkdir -p inputs/nekbone && mv n.tuning inputs/nekbone/nekbone.tuning
-valid own env ROOFTOP_INPUTS="$work/inputs" "$nekbone" $quick --rung scalar
-grep -q "$work/inputs" own.out && fail "what ships comes before the user's own: $(grep ^tuning own.out)"
-valid shipped env ROOFTOP_INPUTS="$work/inputs" XDG_CACHE_HOME=/nowhere "$nekbone" $quick --rung scalar
-says shipped "mxm1=loops mxm2=rows mxm3=loops ($work/inputs/nekbone/nekbone.tuning)"
-
 # --- unusable entries are rejected with a message, and the run continues ---
 file "$(entry "$rows" scalar Other)"
 defaults other && says other "has nothing for nekbone on this device"
@@ -99,8 +92,6 @@ file "$(entry "$rows" vectors)"
 defaults gone && says gone "entry 1 is not used: there is no rung vectors"
 file "$(entry "${rows/rows/fast}")"
 defaults value && says value "mxm2 of scalar has no value fast"
-echo "rooftop-tuning 1 crc=d5ae3fe9" >n.tuning
-defaults old && says old "n.tuning: of an older format that this program does not read; tune again"
 head -c 1000 "$nekbone" >n.tuning
 defaults binary && says binary "not used: "
 refused 2 "--tune cannot add to n.tuning" "$nekbone" $tune 1 --tuning n.tuning
