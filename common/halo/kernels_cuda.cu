@@ -34,45 +34,29 @@ struct blocks_t {
     unsigned first[classes + 1];
 };
 
-/* The part of a field that a kernel needs. */
-template <class T> struct array_t {
-    T *data;
-    int64_t stride, component_stride;
-    int components;
-};
-
-template <class T> array_t<T> array_of(const rt_field_t &field)
-{
-    return {static_cast<T *>(field.data), field.entry_stride, field.component_stride,
-            field.components};
-}
-
 template <class T, int copies>
-__device__ __forceinline__ void local_class(rt_halo_op_t op, const int32_t *__restrict__ at,
-                                            int32_t count, int32_t g, const array_t<T> &field)
+__device__ __forceinline__ void all_class(const rt_halo_plan_t &plan, const rt_halo_job_t &job,
+                                          int32_t g)
 {
-    if (g >= count)
+    if (g >= plan.count[copies])
         return;
-    for (int c = threadIdx.x; c < field.components; c += blockDim.x)
-        group<T>(op, field.data + c * field.component_stride, field.stride, at + g, count, copies);
+    for (int c = threadIdx.x; c < job.field.components; c += blockDim.x)
+        local_class<T>(&plan, &job, copies, g, c);
 }
 
 template <class T>
-__device__ __forceinline__ void local_large(rt_halo_op_t op, const rt_halo_plan_t &plan, int32_t g,
-                                            const array_t<T> &field)
+__device__ __forceinline__ void all_large(const rt_halo_plan_t &plan, const rt_halo_job_t &job,
+                                          int32_t g)
 {
     if (g >= plan.n_large)
         return;
-    const int32_t first = __ldg(plan.large_start + g), last = __ldg(plan.large_start + g + 1);
-    for (int c = threadIdx.x; c < field.components; c += blockDim.x)
-        group<T>(op, field.data + c * field.component_stride, field.stride, plan.large + first, 1,
-                 last - first);
+    for (int c = threadIdx.x; c < job.field.components; c += blockDim.x)
+        local_large<T>(&plan, &job, g, c);
 }
 
 template <class T>
 __global__ void __launch_bounds__(threads)
-    local_kernel(rt_halo_op_t op, const rt_halo_plan_t plan, const blocks_t blocks,
-                 const array_t<T> field)
+    local_kernel(const rt_halo_plan_t plan, const rt_halo_job_t job, const blocks_t blocks)
 {
     int k = 2;
     while (blockIdx.x >= blocks.first[k + 1]) /* the same for the whole block */
@@ -80,47 +64,44 @@ __global__ void __launch_bounds__(threads)
     const int32_t g = (blockIdx.x - blocks.first[k]) * blockDim.y + threadIdx.y;
     switch (k) {
     case 2:
-        return local_class<T, 2>(op, plan.at[2], plan.count[2], g, field);
+        return all_class<T, 2>(plan, job, g);
     case 3:
-        return local_class<T, 3>(op, plan.at[3], plan.count[3], g, field);
+        return all_class<T, 3>(plan, job, g);
     case 4:
-        return local_class<T, 4>(op, plan.at[4], plan.count[4], g, field);
+        return all_class<T, 4>(plan, job, g);
     case 5:
-        return local_class<T, 5>(op, plan.at[5], plan.count[5], g, field);
+        return all_class<T, 5>(plan, job, g);
     case 6:
-        return local_class<T, 6>(op, plan.at[6], plan.count[6], g, field);
+        return all_class<T, 6>(plan, job, g);
     case 7:
-        return local_class<T, 7>(op, plan.at[7], plan.count[7], g, field);
+        return all_class<T, 7>(plan, job, g);
     case 8:
-        return local_class<T, 8>(op, plan.at[8], plan.count[8], g, field);
+        return all_class<T, 8>(plan, job, g);
     default:
-        return local_large<T>(op, plan, g, field);
+        return all_large<T>(plan, job, g);
     }
 }
 
 template <class T>
-__global__ void __launch_bounds__(threads) pack_kernel(rt_halo_op_t op, const rt_halo_plan_t plan,
-                                                       const array_t<T> field, T *__restrict__ send)
+__global__ void __launch_bounds__(threads)
+    pack_kernel(const rt_halo_plan_t plan, const rt_halo_job_t job)
 {
     const int32_t g = blockIdx.x * blockDim.y + threadIdx.y;
     if (g >= plan.n_shared)
         return;
-    for (int c = threadIdx.x; c < field.components; c += blockDim.x)
-        pack<T>(op, &plan, g, field.data + c * field.component_stride, field.stride, send,
-                field.components, c);
+    for (int c = threadIdx.x; c < job.field.components; c += blockDim.x)
+        pack<T>(&plan, &job, g, c);
 }
 
 template <class T>
 __global__ void __launch_bounds__(threads)
-    unpack_kernel(rt_halo_op_t op, const rt_halo_plan_t plan, const array_t<T> field,
-                  const T *__restrict__ recv)
+    unpack_kernel(const rt_halo_plan_t plan, const rt_halo_job_t job)
 {
     const int32_t g = blockIdx.x * blockDim.y + threadIdx.y;
     if (g >= plan.n_shared)
         return;
-    for (int c = threadIdx.x; c < field.components; c += blockDim.x)
-        unpack<T>(op, &plan, g, field.data + c * field.component_stride, field.stride, recv,
-                  field.components, c);
+    for (int c = threadIdx.x; c < job.field.components; c += blockDim.x)
+        unpack<T>(&plan, &job, g, c);
 }
 
 /* Returns the shape of a block: components on x where they are adjacent in memory, groups on y. */
@@ -142,42 +123,19 @@ template <class T> void launch_local(const rt_halo_plan_t &plan, const rt_halo_j
     }
     if (blocks.first[classes] == 0)
         return;
-    local_kernel<T><<<blocks.first[classes], block, 0, rt_stream()>>>(job.op, plan, blocks,
-                                                                      array_of<T>(job.field));
+    local_kernel<T><<<blocks.first[classes], block, 0, rt_stream()>>>(plan, job, blocks);
     RT_CUDA_LAUNCHED();
 }
 
-template <class T> void launch_pack(const rt_halo_plan_t &plan, const rt_halo_job_t &job)
+/* Launches pack_kernel or unpack_kernel over the groups that other ranks hold too. */
+template <class Kernel>
+void launch_shared(Kernel kernel, const rt_halo_plan_t &plan, const rt_halo_job_t &job)
 {
     const dim3 block = block_shape(job.field);
     if (plan.n_shared == 0)
         return;
-    pack_kernel<T><<<rt_blocks(plan.n_shared, block.y), block, 0, rt_stream()>>>(
-        job.op, plan, array_of<T>(job.field), static_cast<T *>(job.send));
+    kernel<<<rt_blocks(plan.n_shared, block.y), block, 0, rt_stream()>>>(plan, job);
     RT_CUDA_LAUNCHED();
-}
-
-template <class T> void launch_unpack(const rt_halo_plan_t &plan, const rt_halo_job_t &job)
-{
-    const dim3 block = block_shape(job.field);
-    if (plan.n_shared == 0)
-        return;
-    unpack_kernel<T><<<rt_blocks(plan.n_shared, block.y), block, 0, rt_stream()>>>(
-        job.op, plan, array_of<T>(job.field), static_cast<const T *>(job.recv));
-    RT_CUDA_LAUNCHED();
-}
-
-/* Calls `launch` with a value of the job's type; launch starts the kernel of that type. */
-template <class Launch> void with_type(const rt_halo_job_t &job, Launch launch)
-{
-    switch (job.field.type) {
-    case RT_F64:
-        return launch(double());
-    case RT_F32:
-        return launch(float());
-    case RT_F16:
-        return launch(uint16_t());
-    }
 }
 
 } // namespace
@@ -186,17 +144,17 @@ extern "C" {
 
 static void local_cuda(const rt_halo_plan_t *plan, const rt_halo_job_t *job)
 {
-    with_type(*job, [=](auto value) { launch_local<decltype(value)>(*plan, *job); });
+    RT_HALO_BY_TYPE(job, launch_local<T>(*plan, *job));
 }
 
 static void pack_cuda(const rt_halo_plan_t *plan, const rt_halo_job_t *job)
 {
-    with_type(*job, [=](auto value) { launch_pack<decltype(value)>(*plan, *job); });
+    RT_HALO_BY_TYPE(job, launch_shared(pack_kernel<T>, *plan, *job));
 }
 
 static void unpack_cuda(const rt_halo_plan_t *plan, const rt_halo_job_t *job)
 {
-    with_type(*job, [=](auto value) { launch_unpack<decltype(value)>(*plan, *job); });
+    RT_HALO_BY_TYPE(job, launch_shared(unpack_kernel<T>, *plan, *job));
 }
 
 /* Only puts the copy on the stream, which rt_copy would wait for. */

@@ -11,68 +11,46 @@
 #ifdef RT_HALO_T
 
 #include "halo/kernels.h"
-#define GROUP  RT_HALO_NAME(group)
-#define PACK   RT_HALO_NAME(pack)
-#define UNPACK RT_HALO_NAME(unpack)
 
 /* Called with constant `copies`, so that the loop over them is unrolled. */
-static inline void RT_HALO_NAME(local_class)(const rt_halo_job_t *job, const int32_t *at, int32_t n,
-                                             const int32_t copies)
+static inline void RT_HALO_NAME(all_class)(const rt_halo_plan_t *plan, const rt_halo_job_t *job,
+                                           const int copies)
 {
-    const rt_field_t f = job->field;
-    RT_HALO_T *data = f.data;
-#pragma omp parallel for schedule(static) if (n > WORTH_THREADS)
-    for (int32_t g = 0; g < n; g++)
-        for (int c = 0; c < f.components; c++)
-            GROUP(job->op, data + c * f.component_stride, f.entry_stride, at + g, n, copies);
-}
-
-static void RT_HALO_NAME(local_large)(const rt_halo_plan_t *plan, const rt_halo_job_t *job)
-{
-    const rt_field_t f = job->field;
-    const int32_t *start = plan->large_start, *at = plan->large;
-    RT_HALO_T *data = f.data;
-#pragma omp parallel for schedule(static) if (plan->n_large > WORTH_THREADS)
-    for (int32_t g = 0; g < plan->n_large; g++)
-        for (int c = 0; c < f.components; c++)
-            GROUP(job->op, data + c * f.component_stride, f.entry_stride, at + start[g], 1,
-                  start[g + 1] - start[g]);
+#pragma omp parallel for schedule(static) if (plan->count[copies] > WORTH_THREADS)
+    for (int32_t g = 0; g < plan->count[copies]; g++)
+        for (int c = 0; c < job->field.components; c++)
+            RT_HALO_NAME(local_class)(plan, job, copies, g, c);
 }
 
 static void RT_HALO_NAME(all_local)(const rt_halo_plan_t *plan, const rt_halo_job_t *job)
 {
-    RT_HALO_NAME(local_class)(job, plan->at[2], plan->count[2], 2);
-    RT_HALO_NAME(local_class)(job, plan->at[3], plan->count[3], 3);
-    RT_HALO_NAME(local_class)(job, plan->at[4], plan->count[4], 4);
-    RT_HALO_NAME(local_class)(job, plan->at[5], plan->count[5], 5);
-    RT_HALO_NAME(local_class)(job, plan->at[6], plan->count[6], 6);
-    RT_HALO_NAME(local_class)(job, plan->at[7], plan->count[7], 7);
-    RT_HALO_NAME(local_class)(job, plan->at[8], plan->count[8], 8);
-    RT_HALO_NAME(local_large)(plan, job);
+    RT_HALO_NAME(all_class)(plan, job, 2);
+    RT_HALO_NAME(all_class)(plan, job, 3);
+    RT_HALO_NAME(all_class)(plan, job, 4);
+    RT_HALO_NAME(all_class)(plan, job, 5);
+    RT_HALO_NAME(all_class)(plan, job, 6);
+    RT_HALO_NAME(all_class)(plan, job, 7);
+    RT_HALO_NAME(all_class)(plan, job, 8);
+#pragma omp parallel for schedule(static) if (plan->n_large > WORTH_THREADS)
+    for (int32_t g = 0; g < plan->n_large; g++)
+        for (int c = 0; c < job->field.components; c++)
+            RT_HALO_NAME(local_large)(plan, job, g, c);
 }
 
 static void RT_HALO_NAME(all_pack)(const rt_halo_plan_t *plan, const rt_halo_job_t *job)
 {
-    const rt_field_t f = job->field;
-    const RT_HALO_T *data = f.data;
-    RT_HALO_T *send = job->send;
 #pragma omp parallel for schedule(static) if (plan->n_shared > WORTH_THREADS)
     for (int32_t g = 0; g < plan->n_shared; g++)
-        for (int c = 0; c < f.components; c++)
-            PACK(job->op, plan, g, data + c * f.component_stride, f.entry_stride, send,
-                 f.components, c);
+        for (int c = 0; c < job->field.components; c++)
+            RT_HALO_NAME(pack)(plan, job, g, c);
 }
 
 static void RT_HALO_NAME(all_unpack)(const rt_halo_plan_t *plan, const rt_halo_job_t *job)
 {
-    const rt_field_t f = job->field;
-    const RT_HALO_T *recv = job->recv;
-    RT_HALO_T *data = f.data;
 #pragma omp parallel for schedule(static) if (plan->n_shared > WORTH_THREADS)
     for (int32_t g = 0; g < plan->n_shared; g++)
-        for (int c = 0; c < f.components; c++)
-            UNPACK(job->op, plan, g, data + c * f.component_stride, f.entry_stride, recv,
-                   f.components, c);
+        for (int c = 0; c < job->field.components; c++)
+            RT_HALO_NAME(unpack)(plan, job, g, c);
 }
 
 #else

@@ -37,55 +37,11 @@ template <class Body> void for_each(const char *name, int64_t groups, int compon
         });
 }
 
-template <class T, int copies> struct local_class {
-    rt_halo_op_t op;
-    rt_field_t field;
-    const int32_t *at;
-    int32_t count;
-    KOKKOS_INLINE_FUNCTION void operator()(int32_t g, int c) const
-    {
-        group<T>(op, static_cast<T *>(field.data) + c * field.component_stride, field.entry_stride,
-                 at + g, count, copies);
-    }
-};
-
-template <class T> struct local_large {
-    rt_halo_op_t op;
-    rt_field_t field;
-    const int32_t *start, *at;
-    KOKKOS_INLINE_FUNCTION void operator()(int32_t g, int c) const
-    {
-        group<T>(op, static_cast<T *>(field.data) + c * field.component_stride, field.entry_stride,
-                 at + start[g], 1, start[g + 1] - start[g]);
-    }
-};
-
-template <class T> struct packing {
-    rt_halo_plan_t plan;
-    rt_halo_job_t job;
-    KOKKOS_INLINE_FUNCTION void operator()(int32_t g, int c) const
-    {
-        const rt_field_t &f = job.field;
-        pack<T>(job.op, &plan, g, static_cast<T *>(f.data) + c * f.component_stride, f.entry_stride,
-                static_cast<T *>(job.send), f.components, c);
-    }
-};
-
-template <class T> struct unpacking {
-    rt_halo_plan_t plan;
-    rt_halo_job_t job;
-    KOKKOS_INLINE_FUNCTION void operator()(int32_t g, int c) const
-    {
-        const rt_field_t &f = job.field;
-        unpack<T>(job.op, &plan, g, static_cast<T *>(f.data) + c * f.component_stride,
-                  f.entry_stride, static_cast<const T *>(job.recv), f.components, c);
-    }
-};
-
 template <class T, int copies> void run_class(const rt_halo_plan_t &plan, const rt_halo_job_t &job)
 {
-    for_each("halo local", plan.count[copies], job.field.components,
-             local_class<T, copies>{job.op, job.field, plan.at[copies], plan.count[copies]});
+    for_each(
+        "halo local", plan.count[copies], job.field.components,
+        KOKKOS_LAMBDA(int32_t g, int c) { local_class<T>(&plan, &job, copies, g, c); });
 }
 
 template <class T> void run_local(const rt_halo_plan_t &plan, const rt_halo_job_t &job)
@@ -97,18 +53,23 @@ template <class T> void run_local(const rt_halo_plan_t &plan, const rt_halo_job_
     run_class<T, 6>(plan, job);
     run_class<T, 7>(plan, job);
     run_class<T, 8>(plan, job);
-    for_each("halo local large", plan.n_large, job.field.components,
-             local_large<T>{job.op, job.field, plan.large_start, plan.large});
+    for_each(
+        "halo local large", plan.n_large, job.field.components,
+        KOKKOS_LAMBDA(int32_t g, int c) { local_large<T>(&plan, &job, g, c); });
 }
 
 template <class T> void run_pack(const rt_halo_plan_t &plan, const rt_halo_job_t &job)
 {
-    for_each("halo pack", plan.n_shared, job.field.components, packing<T>{plan, job});
+    for_each(
+        "halo pack", plan.n_shared, job.field.components,
+        KOKKOS_LAMBDA(int32_t g, int c) { pack<T>(&plan, &job, g, c); });
 }
 
 template <class T> void run_unpack(const rt_halo_plan_t &plan, const rt_halo_job_t &job)
 {
-    for_each("halo unpack", plan.n_shared, job.field.components, unpacking<T>{plan, job});
+    for_each(
+        "halo unpack", plan.n_shared, job.field.components,
+        KOKKOS_LAMBDA(int32_t g, int c) { unpack<T>(&plan, &job, g, c); });
 }
 
 } // namespace
@@ -117,38 +78,17 @@ extern "C" {
 
 static void local_kokkos(const rt_halo_plan_t *plan, const rt_halo_job_t *job)
 {
-    switch (job->field.type) {
-    case RT_F64:
-        return run_local<double>(*plan, *job);
-    case RT_F32:
-        return run_local<float>(*plan, *job);
-    case RT_F16:
-        return run_local<uint16_t>(*plan, *job);
-    }
+    RT_HALO_BY_TYPE(job, run_local<T>(*plan, *job));
 }
 
 static void pack_kokkos(const rt_halo_plan_t *plan, const rt_halo_job_t *job)
 {
-    switch (job->field.type) {
-    case RT_F64:
-        return run_pack<double>(*plan, *job);
-    case RT_F32:
-        return run_pack<float>(*plan, *job);
-    case RT_F16:
-        return run_pack<uint16_t>(*plan, *job);
-    }
+    RT_HALO_BY_TYPE(job, run_pack<T>(*plan, *job));
 }
 
 static void unpack_kokkos(const rt_halo_plan_t *plan, const rt_halo_job_t *job)
 {
-    switch (job->field.type) {
-    case RT_F64:
-        return run_unpack<double>(*plan, *job);
-    case RT_F32:
-        return run_unpack<float>(*plan, *job);
-    case RT_F16:
-        return run_unpack<uint16_t>(*plan, *job);
-    }
+    RT_HALO_BY_TYPE(job, run_unpack<T>(*plan, *job));
 }
 
 /* Waits first, because rt_copy does not know Kokkos's queue. */
