@@ -66,18 +66,16 @@ rt_gpu_scripts = \
 	tests/nekbone/gpu_degrees.sh \
 	tests/nekbone/gpu.sh \
 	tests/nekbone/gpu_ranks.sh \
-	tests/nekbone/gpu_lost.sh \
 	tests/gfnn-wave/gpu.sh \
 	tests/gfnn-wave/gpu_forms.sh \
 	tests/gfnn-wave/gpu_ranks.sh \
-	tests/gfnn-wave/gpu_lost.sh \
 	tests/fun3d-mcpi/gpu_types.sh \
 	tests/fun3d-mcpi/gpu.sh \
 	tests/fun3d-mcpi/gpu_flow.sh \
 	tests/fun3d-mcpi/gpu_ranks.sh \
-	tests/fun3d-mcpi/gpu_lost.sh \
 	tests/alya-rhs/gpu.sh \
-	tests/suite/gpu.sh
+	tests/suite/gpu.sh \
+	tests/common/gpu_lost.sh
 # The longest come first, and those with ranks take turns with the others: ranks that wait for each other slow each other.
 rt_scripts = \
 	tests/mutants/mutants.sh \
@@ -136,12 +134,16 @@ $(rt_alya_users): rt_app_libs = apps/alya-rhs/libalya.a
 $(rt_mcpi_users): rt_app_libs = $(mcpi_libs)
 $(rt_gfnn_users): rt_app_libs = apps/gfnn-wave/libgfnn.a
 
-# Apps whose GPU is lost while they work, for gpu_lost.sh.
+# Apps whose GPU is lost while they work, for gpu_lost.sh, which other tests would notice.
 if HAVE_CUDA
 check_PROGRAMS += tests/nekbone/lost tests/fun3d-mcpi/lost tests/gfnn-wave/lost
-tests_nekbone_lost_SOURCES = tests/nekbone/lost.cu tests/common/lost.cuh
-tests_fun3d_mcpi_lost_SOURCES = tests/fun3d-mcpi/lost.cu tests/common/lost.cuh
-tests_gfnn_wave_lost_SOURCES = tests/gfnn-wave/lost.cu tests/common/lost.cuh
+tests_nekbone_lost_SOURCES = common/driver/program.c tests/common/lost.cu
+tests_fun3d_mcpi_lost_SOURCES = common/driver/program.c tests/common/lost.cu
+tests_gfnn_wave_lost_SOURCES = common/driver/program.c tests/common/lost.cu
+tests_nekbone_lost_CPPFLAGS = $(AM_CPPFLAGS) -DRT_APP=nek_app
+tests_fun3d_mcpi_lost_CPPFLAGS = $(AM_CPPFLAGS) -DRT_APP=mcpi_app
+tests_gfnn_wave_lost_CPPFLAGS = $(AM_CPPFLAGS) -DRT_APP=gfnn_app
+tests/common/gpu_lost.log: $(filter-out tests/common/gpu_lost.log, $(TEST_LOGS))
 endif
 
 # The programs as on several nodes, for many_ranks.sh.

@@ -12,6 +12,7 @@ export PYTHONPYCACHEPREFIX=$top/tests/__pycache__
 trap 'cd /; rm -rf "$work" "$work.err" "$work.mpi" "$top/tests/__pycache__$work"' EXIT
 cd "$work" || exit 1
 unset PYTHONDONTWRITEBYTECODE
+case $0 in *gpu*) ;; *) export CUDA_VISIBLE_DEVICES= ;; esac # the others leave a GPU to those that are about it
 mkdir "$work.mpi" && export OMPI_MCA_orte_tmpdir_base=$work.mpi # mpirun removes a folder that another is about to use
 
 fail()
@@ -86,6 +87,24 @@ refused()
     fi
     list_files
     [ "$before" = "$listed" ] || fail "$*: leaves files behind: $listed"
+}
+
+# beside COMMAND WORD...: runs the command (a function that calls valid and the like) once with each word, all at the same time.
+beside()
+{
+    local command=$1 word job jobs=
+    shift
+    for word in "$@"; do
+        (
+            failed=0
+            $command $word
+            exit $failed
+        ) &
+        jobs="$jobs $!"
+    done
+    for job in $jobs; do
+        wait $job || failed=1
+    done
 }
 
 have_mpi()
@@ -164,22 +183,17 @@ sanitized()
 {
     under=$1
     shift
-    jobs=
-    for tool in memcheck racecheck initcheck synccheck; do
-        (
-            failed=0
-            valid $tool-$under ${launch:-} compute-sanitizer --tool $tool --error-exitcode 9 --log-file $tool-$under.%p.log "$@"
-            for log in $tool-$under.*.log; do
-                grep -qE 'SUMMARY: 0 (errors|hazards)' $log || fail "$tool: $(tail -n 20 $log)"
-            done
-            exit $failed
-        ) &
-        jobs="$jobs $!"
-    done
-    for job in $jobs; do
-        wait $job || failed=1
-    done
+    judged=("$@")
+    beside tool memcheck racecheck initcheck synccheck
     echo "sanitized: $under, $SECONDS s"
+}
+
+tool()
+{
+    valid $1-$under ${launch:-} compute-sanitizer --tool $1 --error-exitcode 9 --log-file $1-$under.%p.log "${judged[@]}"
+    for log in $1-$under.*.log; do
+        grep -qE 'SUMMARY: 0 (errors|hazards)' $log || fail "$1: $(tail -n 20 $log)"
+    done
 }
 
 # cut_off LADDER COMMAND...: two ranks that send each other nothing get a wrong field, and every rung of the ladder is found out:

@@ -20,27 +20,36 @@ if sanitizing; then # a block of 7 needs two passes of a warp, one of 5 leaves l
 fi
 
 # Threads per block.
-for rung in naive warp-shared warp-shuffle six-rows; do
+threads()
+{
     for threads in 64 256; do
-        valid $rung-$threads "$mcpi" --rung $rung --choose threads=$threads --surface 7 --layers 6 --seconds 0
+        valid $1-$threads "$mcpi" --rung $1 --choose threads=$threads --surface 7 --layers 6 --seconds 0
     done
-done
-for rung in naive warp-shared six-rows; do
-    valid $rung-512 "$mcpi" --rung $rung --choose threads=512 --surface 7 --layers 6 --block-size 7 \
+    [ $1 = warp-shuffle ] || valid $1-512 "$mcpi" --rung $1 --choose threads=512 --surface 7 --layers 6 --block-size 7 \
         --accumulate fp64 --seconds 0
-done
+}
+
+size()
+{
+    ladder size-$1 --surface ${1%x*} --layers ${1#*x}
+}
+
+sweeps()
+{
+    ladder sweeps-$1 --surface 5 --layers 6 --sweeps $1
+}
+
+cfl()
+{
+    ladder cfl-$1 --surface 8 --layers 8 --cfl $1
+}
+
+beside threads naive warp-shared warp-shuffle six-rows
 # From colours with one row to more rows than a GPU holds at once.
-for size in "2 2" "2 3" "4 6" "13 11" "40 30"; do
-    set -- $size
-    ladder size-$1x$2 --surface $1 --layers $2
-done
+beside size 2x2 2x3 4x6 13x11 40x30
 # A graph holds at most 64 sweeps: one, all, one more, and three graphs with sweeps left over.
-for sweeps in 1 2 64 65 131; do
-    ladder sweeps-$sweeps --surface 5 --layers 6 --sweeps $sweeps
-done
-for cfl in 1 100; do
-    ladder cfl-$cfl --surface 8 --layers 8 --cfl $cfl
-done
+beside sweeps 1 2 64 65 131
+beside cfl 1 100
 valid ladder "$mcpi" --surface 40 --layers 30 --ladder --seconds 0.1 && ran ladder $gpu_rungs
 tail -n 40 ladder.out
 valid default "$mcpi" --seconds 0.02

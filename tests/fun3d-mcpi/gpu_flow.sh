@@ -8,14 +8,15 @@ if sanitizing; then
 fi
 
 # The nonlinear step: A in every type, and a converged flow.
-for rung in $gpu_flows; do
+flow()
+{
     for o in fp64 fp32 fp16 bf16; do
-        valid $rung-$o "$mcpi" --rung $rung --surface 6 --layers 8 --offdiagonal $o --flow-reynolds 500 \
-            --steps 3 --seconds 0
+        valid $1-$o "$mcpi" --rung $1 --surface 6 --layers 8 --offdiagonal $o --flow-reynolds 500 --steps 3 --seconds 0
     done
-    valid $rung-double "$mcpi" --rung $rung --surface 12 --layers 16 --offdiagonal fp64 --dq fp64 --accumulate fp64 --seconds 0
-    valid $rung-converged "$mcpi" --rung $rung --surface 8 --layers 12 --steps 300 --tolerance 1e-6 --courant 1000 --seconds 0
-    grep -q ', [1-9][0-9]* of them taken back' $rung-converged.out || fail "$rung takes no step back: $(grep '^solve' $rung-converged.out)"
-done
+    valid $1-double "$mcpi" --rung $1 --surface 12 --layers 16 --offdiagonal fp64 --dq fp64 --accumulate fp64 --seconds 0
+    valid $1-converged "$mcpi" --rung $1 --surface 8 --layers 12 --steps 300 --tolerance 1e-6 --courant 1000 --seconds 0
+    grep -q ', [1-9][0-9]* of them taken back' $1-converged.out || fail "$1 takes no step back: $(grep '^solve' $1-converged.out)"
+}
 
+beside flow $gpu_flows
 exit $failed

@@ -22,28 +22,45 @@ fi
 "${PYTHON:-python3}" "${abs_top_srcdir:-.}/tests/mutants/mutants.py" --jobs 4 "on the GPU" "cuda/" >mutants.out 2>&1 &
 mutants=$!
 
-valid long "$nekbone" --ladder --elements 4x3x2 --degree 5 --lambda 0 --iterations 500 --seconds 0
-valid off "$nekbone" --ladder --elements 4x4x4 --degree 9 --no-communication --seconds 0
+# small NAME OPTION...: all rungs that can run
+small()
+{
+    name=$1
+    shift
+    valid $name "$nekbone" --ladder --seconds 0 "$@"
+}
+
+box()
+{
+    small box-$1 --elements $1 --degree 5 --iterations 15
+}
+
+onepass()
+{
+    valid onepass-$1 "$nekbone" --rung onepass --choose elements=$1 --elements 5x4x3 --degree 4 --iterations 20 --seconds 0
+}
+
+# The ladder solve: patches of all kinds of sizes, one to four levels.
+solve()
+{
+    valid "solve-$*" "$nekbone" --device 0 --rung solve-cuda --precond $* --elements 4x3x5 --lambda 0 --seconds 0
+}
+
+small long --elements 4x3x2 --degree 5 --lambda 0 --iterations 500
+small off --elements 4x4x4 --degree 9 --no-communication
 # x updated in both ways, late and at once; more iterations than a graph holds; boxes of all shapes.
-valid few "$nekbone" --ladder --elements 2x2x2 --degree 2 --iterations 1100 --seconds 0
-valid last "$nekbone" --ladder --elements 4x4x4 --degree 5 --iterations 1 --seconds 0
-valid strong "$nekbone" --ladder --elements 3x3x2 --degree 4 --lambda 1000000 --iterations 15 --seconds 0
-for box in 1x1x1 7x1x1 1x5x2 5x3x4; do
-    valid box-$box "$nekbone" --ladder --elements $box --degree 5 --iterations 15 --seconds 0
-done
-for elements in 1 2 3 5; do
-    valid onepass-$elements "$nekbone" --rung onepass --choose elements=$elements --elements 5x4x3 \
-        --degree 4 --iterations 20 --seconds 0
-done
+small few --elements 2x2x2 --degree 2 --iterations 1100
+small last --elements 4x4x4 --degree 5 --iterations 1
+small strong --elements 3x3x2 --degree 4 --lambda 1000000 --iterations 15
+beside box 1x1x1 7x1x1 1x5x2 5x3x4
+beside onepass 1 2 3 5
 for groups in 1 3; do
     valid resident-$groups "$nekbone" --rung resident --choose groups=$groups --elements 4x3x3 \
         --degree 9 --deform 0.2 --iterations 50 --seconds 0
 done
-# The ladder solve: patches of all kinds of sizes, one to four levels.
-for solve in "schwarz --degree 9 --ripple 0.3" "schwarz --degree 7 --stretch 4" "schwarz --degree 1" "schwarz --degree 15" \
-    "schwarz --degree 9 --choose lines=1" "schwarz --degree 6 --choose steps=1" "schwarz --degree 4 --choose steps=2" "schwarz --degree 2" "none --degree 5"; do
-    valid solve "$nekbone" --device 0 --rung solve-cuda --precond $solve --elements 4x3x5 --lambda 0 --seconds 0
-done
+beside solve "schwarz --degree 9 --ripple 0.3" "schwarz --degree 7 --stretch 4" "schwarz --degree 1" "schwarz --degree 15" \
+    "schwarz --degree 9 --choose lines=1" "schwarz --degree 6 --choose steps=1" "schwarz --degree 4 --choose steps=2" \
+    "schwarz --degree 2" "none --degree 5"
 # No vertex is inside the box.
 valid thin "$nekbone" --device 0 --rung solve-cuda --elements 7x1x4 --degree 2 --seconds 0
 valid solves "$nekbone" --device 0 --ladder --only solve --elements 4x4x4 --seconds 0.05

@@ -4,6 +4,8 @@
 rooftop=$pages
 nekbone=$top/apps/nekbone/nekbone
 export OMP_NUM_THREADS=1
+trust=
+bwrap --unshare-all --ro-bind / / true 2>refused || trust=--trust
 tiny="--elements 2x2x2 --degree 2 --iterations 5"
 
 # --- the lesson ---
@@ -100,7 +102,7 @@ end
 while read -r of name source; do
     gcc -std=c11 -fopenmp -w -fsyntax-only -I"$top" -I"$here" -I"$here/common" -I"$here/apps/$of" -I"$here/apps/$of/cpu" \
         "$source" 2>err || fail "$of $name: the starter does not compile: $(cat err)"
-    [ -z "${RT_CHECK_LONG:-}" ] || ends 0 $rooftop grade $of $name "$source" --build "$top" --seconds 0
+    [ -z "${RT_CHECK_LONG:-}" ] || ends 0 $rooftop grade $of $name "$source" --build "$top" --seconds 0 $trust
 done <starters
 
 # --- what is refused ---
@@ -110,9 +112,9 @@ refuse_all <<END
 2|nekbone has no rung 'nothing'|exercise nekbone nothing
 2|is the oracle|exercise nekbone reference
 2|is not overwritten|exercise nekbone vector --into task
-2|not a build|grade nekbone scalar mine.c --build task
-2|no submission|grade nekbone scalar --all bin
+2|no submission|grade nekbone scalar --all bin $trust
 END
+[ -n "$trust" ] || refuses 2 "not a build" grade nekbone scalar mine.c --build task
 cmp -s mine.c task/vector.c || fail "what was written is gone"
 
 # --- grade: a class of submissions, of which none stops the others ---
@@ -136,7 +138,7 @@ ln -s "$scalar" class/link.c
 mkdir home tmp
 echo mine >home/.bashrc
 # all that a submission can try on the process that grades it, and on files that are not its own
-if bwrap --unshare-all --ro-bind / / true 2>refused; then
+if [ -z "$trust" ]; then
     { echo '#define GRADER 0'
       printf '#define FILES "%s"' "$PWD/class/right/scalar.c"
       printf ', "%s"' "$PWD/home/.bashrc" "$top/apps/nekbone/nekbone" "$here/configure.ac" /etc/passwd
@@ -182,7 +184,7 @@ load=$!
 # not the repository's text, but its program
 { cat "$scalar"; echo 'typedef int nothing_t;'; } >same.c
 for seconds in $([ -n "${RT_CHECK_LONG:-}" ] && echo 8 8 8 || echo 1); do
-    ends 0 $rooftop grade nekbone scalar same.c --build "$top" --seconds $seconds -- --device cpu $tiny --seconds 0.01
+    ends 0 $rooftop grade nekbone scalar same.c --build "$top" --seconds $seconds $trust -- --device cpu $tiny --seconds 0.01
     says "right: "
     grep -q '^speed: no mark: \|turns: the same, within the noise$' out || fail "the same program was ranked: $(cat out)"
     [ "$(tail -n 1 out)" = "nekbone scalar: VALID" ] || fail "last line: $(tail -n 1 out)"

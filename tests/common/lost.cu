@@ -1,5 +1,5 @@
 /*
- * lost.cuh - an app whose GPU is lost while it works; RT_LOST_APP is its table. For gpu_lost.sh.
+ * lost.cu - linked with an app, makes it lose its GPU while it works. For gpu_lost.sh.
  *
  * A kernel traps: CUDA then answers every later call of the process with an error, as it does when
  * a GPU falls off the bus, and no other process of the GPU is harmed. When, and on which rank, is
@@ -43,15 +43,15 @@ static void *lose(void *)
     return NULL;
 }
 
-int main(int argc, char **argv)
+/* Before main() begins. */
+static __attribute__((constructor)) void start(void)
 {
     const char *when = getenv("RT_LOSE_AFTER"), *who = getenv("RT_LOSE_RANK");
     pthread_t thread;
-    if (when) {
-        after = atof(when);
-        rank = who ? atoi(who) : 0;
-        if (pthread_create(&thread, NULL, lose, NULL))
-            return 1;
-    }
-    return rt_app_main(&RT_LOST_APP, argc, argv);
+    if (!when)
+        return;
+    after = atof(when);
+    rank = who ? atoi(who) : 0;
+    if (pthread_create(&thread, NULL, lose, NULL))
+        abort();
 }
