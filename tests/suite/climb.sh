@@ -154,7 +154,7 @@ else
 fi
 HOME=$PWD/home TMPDIR=$PWD/tmp ends 1 sh -c '[ ! -e class/attacks.c ] || sed -i "s/^#define GRADER 0/#define GRADER $$/" class/attacks.c; exec "$@"' sh \
     $rooftop grade nekbone scalar --all class --build "$top" --seconds 0 --time-limit 3 --trust \
-    --json class.json --csv class.csv -- --device cpu $tiny
+    --csv class.csv -- --device cpu $tiny
 says "nekbone scalar: 1 of $((8 + ${#confined} / 60)) right"
 cmp -s "$scalar" class/right/scalar.c && [ "$(cat home/.bashrc)" = mine ] || fail "a submission wrote a file that is not its own"
 left=$(grep -l "$PWD/tmp" /proc/[0-9]*/cmdline 2>/dev/null) && fail "a process of a submission is left: $left"
@@ -169,13 +169,12 @@ not_c 'INVALID': it is not built: not_c.c:
 right 'VALID': 
 wrong 'INVALID': wrong: 
 end
-"$python" - <<'end' || fail "class.json: $(cat class.csv)"
-import csv, json, sys
-rows, table = json.load(open('class.json'))['submissions'], list(csv.DictReader(open('class.csv')))
-for row, line, want in zip(rows, table, open('want').read().splitlines(), strict=True):
+"$python" - <<'end' || fail "class.csv: $(cat class.csv)"
+import csv
+for row, want in zip(csv.DictReader(open('class.csv')), open('want').read().splitlines(), strict=True):
     said = f"{row['submission']} {row['verdict']!r}: {row['why']}"
-    assert said.startswith(want) and line['why'] == row['why'].replace('\n', '; '), f'{said} is not {want}'
-    assert row['original'] == (row['submission'] == 'right'), row
+    assert said.startswith(want), f'{said} is not {want}'
+    assert row['original'] == str(row['submission'] == 'right'), row
 end
 
 # --- the same file on a machine with a load beside it: no mark, or the same; never faster or slower ---

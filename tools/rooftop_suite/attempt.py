@@ -6,10 +6,8 @@ build up to date.
 """
 import os
 import re
-import shlex
 import subprocess
-import sys
-from typing import NamedTuple, Optional
+from typing import Optional
 
 from . import ENVIRONMENT, USAGE, Fault, disk, lessons, programs
 from .sandbox import Box
@@ -51,39 +49,22 @@ def said_by(ended: programs.Ended, source: str = '') -> str:
     return '\n'.join(wrong[:5] or ended.text.splitlines()[-5:])
 
 
-def built(command: list[str], what: str) -> None:
-    ended = programs.run(command, limit=LIMIT)
-    if ended.exit != 0:
-        said = '; '.join(said_by(ended).splitlines())
-        raise Fault(ENVIRONMENT, f'{what} failed ({ended.why or f"{ended.exit}"}): {said}')
-
-
-def find_build(given: Optional[str], configure: str, tree: str, scratch: str) -> str:
-    """Returns a build of the tree, made if there is none."""
-    if given and os.path.isdir(given) and os.listdir(given):
-        if not is_build_of(given, tree):
-            raise Fault(USAGE, f'--build {given}: not a build of {tree}: run {tree}/configure and make there')
-        return os.path.abspath(given)
-    if not given:
-        for folder in (os.getcwd(), tree):
-            if is_build_of(folder, tree):
-                return os.path.abspath(folder)
-    folder = os.path.abspath(given or os.path.join(scratch, 'build'))
-    if not os.path.isfile(os.path.join(tree, 'configure')):
-        raise Fault(ENVIRONMENT, f'{tree} has no configure: run ./bootstrap there, or give --build')
-    print(f'no build of {tree} here: making one in {folder}, which takes minutes' +
-          ('' if given else '; keep one with --build DIR'), file=sys.stderr, flush=True)
-    os.makedirs(folder, exist_ok=True)
-    words = shlex.join([os.path.join(tree, 'configure'), *shlex.split(configure)])
-    built(['sh', '-c', f'cd {shlex.quote(folder)} && {words}'], 'configure')
-    return folder
+def find_build(given: Optional[str], tree: str) -> str:
+    """Returns the folder of a build of the tree: the one that is given, else this folder or the tree."""
+    for folder in (given,) if given else (os.getcwd(), tree):
+        if is_build_of(folder, tree):
+            return os.path.abspath(folder)
+    raise Fault(USAGE, f'--build {given or os.getcwd()}: not a build of {tree}: run {tree}/configure and make there')
 
 
 def repository_program(build: str, app: str) -> str:
     """Returns the program of a build, brought up to date; that of someone else's build as it is."""
     own = os.path.join('apps', app, app)
     if os.access(build, os.W_OK) or not os.path.isfile(os.path.join(build, own)):
-        built(['make', '-C', build, f'-j{os.cpu_count() or 1}', own], f'make {own}')
+        ended = programs.run(['make', '-C', build, f'-j{os.cpu_count() or 1}', own], limit=LIMIT)
+        if ended.exit != 0:
+            said = '; '.join(said_by(ended).splitlines())
+            raise Fault(ENVIRONMENT, f'make {own} failed ({ended.why or ended.exit}): {said}')
     return os.path.join(build, own)
 
 
@@ -101,14 +82,8 @@ def copy_of_app(task: Task, file: str, scratch: str) -> str:
     return os.path.join(where, task.compiled)
 
 
-class Symbols(NamedTuple):
-    """Global symbols of objects."""
-    defined: set[str]
-    used: set[str]
-
-
-def symbols(*files: str) -> Symbols:
-    """Returns the symbols of objects, without those that C++ may define many times."""
+def symbols(*files: str) -> tuple[set[str], set[str]]:
+    """Returns the global symbols that objects define, and those that they use, without what C++ may define many times."""
     try:
         said = subprocess.run(['nm', '-g', *files], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                               encoding='utf-8', errors='replace', timeout=60).stdout
@@ -116,8 +91,8 @@ def symbols(*files: str) -> Symbols:
         raise Fault(ENVIRONMENT, f'nm: {error}') from None
     rows = re.findall(r'^[ \da-f]+ ([A-Za-z]) (\S+)', said, re.M)
     many = ('_Z', 'DW.ref.')  # these may be weak
-    return Symbols({name for kind, name in rows if kind not in 'Uvw' and not (kind in 'WVu' and name.startswith(many))},
-                   {name for kind, name in rows if kind in 'Uvw'})
+    used = {name for kind, name in rows if kind in 'Uvw'}
+    return {name for kind, name in rows if kind not in 'Uvw' and not (kind in 'WVu' and name.startswith(many))}, used
 
 
 def object_of(source: str) -> str:
@@ -126,7 +101,8 @@ def object_of(source: str) -> str:
 
 def borrowed(task: Task, folder: str, scratch: str) -> list[str]:
     """Returns what a solution, compiled in `scratch`, takes from elsewhere or puts in place of something else."""
-    theirs, ours = symbols(os.path.join(scratch, 'rung.o')), symbols(os.path.join(folder, object_of(task.compiled)))
+    defined, used = symbols(os.path.join(scratch, 'rung.o'))
+    usual, known = symbols(os.path.join(folder, object_of(task.compiled)))
     rungs = {object_of(lessons.own(rung)) for rung in lessons.ladder(task.app, task.tree)}
     rungs.add(os.path.join('apps', task.app, 'app.o'))  # the ladder itself
     others = [os.path.join(folder, name) for name in sorted(rungs - {object_of(task.compiled)})]
@@ -136,8 +112,8 @@ def borrowed(task: Task, folder: str, scratch: str) -> list[str]:
     included = {os.path.realpath(os.path.join(folder, path)) for path in needed} - own
     found = {'includes {}: write it yourself': {os.path.basename(path) for path in included
                                                 if path.endswith(SOURCES) or path == answer},
-             'uses {} of another rung': (theirs.used - ours.used) & symbols(*filter(os.path.isfile, others)).defined,
-             'defines {}, which the original does not: make it static': theirs.defined - ours.defined}
+             'uses {} of another rung': (used - known) & symbols(*filter(os.path.isfile, others))[0],
+             'defines {}, which the original does not: make it static': defined - usual}
     return [text.format(', '.join(sorted(names))) for text, names in found.items() if names]
 
 

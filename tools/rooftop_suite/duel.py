@@ -60,36 +60,28 @@ def speed(ratios: Sequence[float]) -> Optional[Speed]:
     return Speed(statistics.median(values), values[cut], values[n - 1 - cut], n)
 
 
-class Turn(NamedTuple):
-    """Seconds per unit of both, and what disturbed the machine meanwhile."""
-    ours: float
-    theirs: float
-    disturbed: list[str]
-
-
 class Outcome(NamedTuple):
     """speed: None if there is no telling; why: then the reason, in one line."""
     speed: Optional[Speed]
     why: str
-    turns: list[Turn]
+    turns: int
 
 
-def judged(turns: list[Turn], spent: float) -> Outcome:
-    """Returns what turns show."""
-    quiet = [turn for turn in turns if not turn.disturbed]
-    found = speed([turn.theirs / turn.ours for turn in quiet])
-    said = [text for turn in turns for text in turn.disturbed]
-    common = max(set(said), key=said.count) if said else ''
-    if len(quiet) < MANY * len(turns) or said and not found:
-        return Outcome(None, f'the machine was disturbed in {len(turns) - len(quiet)} of {len(turns)} turns '
-                       f'({common}): nothing is said about speed; grade again on a quiet machine', turns)
-    if not found:
-        return Outcome(None, f'only {len(turns)} turns in {spent:.0f} s, and {LEAST} are needed: give more time '
-                       '(--seconds) or a smaller problem', turns)
-    if not found.word:
-        return Outcome(None, f'the ratio is between {found.low:.2f} and {found.high:.2f} after {found.turns} turns: '
-                       'the machine is too noisy to tell; grade again on a quiet one, or give more --seconds', turns)
-    return Outcome(found, '', turns)
+def judged(ratios: list[float], disturbed: list[str], spent: float) -> Outcome:
+    """Returns what turns show: the ratios of quiet ones, and what disturbed each of the others."""
+    found, turns = speed(ratios), len(ratios) + len(disturbed)
+    if len(ratios) < MANY * turns or disturbed and not found:
+        said = max(disturbed, key=disturbed.count)
+        why = f'the machine was disturbed in {len(disturbed)} of {turns} turns ({said}): nothing is said about ' \
+            'speed; grade again on a quiet machine'
+    elif not found:
+        why = f'only {turns} turns in {spent:.0f} s, and {LEAST} are needed: give more time (--seconds) or a smaller problem'
+    elif not found.word:
+        why = f'the ratio is between {found.low:.2f} and {found.high:.2f} after {found.turns} turns: the machine is too ' \
+            'noisy to tell; grade again on a quiet one, or give more --seconds'
+    else:
+        return Outcome(found, '', turns)
+    return Outcome(None, why, turns)
 
 
 Timed = Union[results.Rung, str]  # a rung with its time, or why there is none
@@ -98,21 +90,22 @@ Runner = Callable[[], Timed]
 
 def fight(ours: Runner, theirs: Runner, seconds: float, told: Callable[[int], None] = lambda n: None) -> Outcome:
     """Times both in turns for at most so many seconds, as long as that is of use."""
-    begin, turns = time.monotonic(), list[Turn]()
-    while len(turns) < MOST:
-        spent, count = time.monotonic() - begin, len(turns)
-        if count and spent * (count + 1) / count > seconds:
+    begin, ratios, disturbed = time.monotonic(), list[float](), list[str]()
+    for turn in range(MOST):
+        if turn and (time.monotonic() - begin) * (turn + 1) / turn > seconds:
             break
         pair: dict[Runner, results.Rung] = {}
-        for run in (ours, theirs) if count % 2 else (theirs, ours):
+        for run in (ours, theirs) if turn % 2 else (theirs, ours):
             got = run()
             if isinstance(got, str):
-                return Outcome(None, got, turns)
+                return Outcome(None, got, turn)
             pair[run] = got
-        disturbed = list(dict.fromkeys(pair[ours].disturbed + pair[theirs].disturbed))
-        turns.append(Turn(pair[ours].seconds_per_unit or 0.0, pair[theirs].seconds_per_unit or 0.0, disturbed))
-        told(count + 1)
-        found = speed([turn.theirs / turn.ours for turn in turns if not turn.disturbed])
-        if found and found.precise and found.word or count + 1 >= LEAST and all(turn.disturbed for turn in turns):
+        if pair[ours].disturbed or pair[theirs].disturbed:
+            disturbed.append('; '.join(dict.fromkeys(pair[ours].disturbed + pair[theirs].disturbed)))
+        else:
+            ratios.append(pair[theirs].seconds_per_unit / pair[ours].seconds_per_unit)
+        told(turn + 1)
+        found = speed(ratios)
+        if found and found.precise and found.word or turn + 1 >= LEAST and not ratios:
             break  # it is known, or the machine is not quiet for one turn
-    return judged(turns, time.monotonic() - begin)
+    return judged(ratios, disturbed, time.monotonic() - begin)

@@ -9,7 +9,6 @@ import csv
 import dataclasses
 import functools
 import io
-import json
 import os
 import sys
 import tempfile
@@ -18,7 +17,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Optional, Union
 
 from . import ENVIRONMENT, INVALID, MEMORY, USAGE, VALID, Fault, attempt, duel, figures, lesson_page, lessons, sandbox
-from . import disk, machine, one_line, programs, records, results, tasks
+from . import disk, one_line, programs, records, results, tasks
 from .attempt import NotBuilt
 from .cli import count, seconds
 from .progress import Line
@@ -40,7 +39,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('name', metavar='EXERCISE', help='see rooftop exercise APP')
     add('file', metavar='FILE', nargs='?', help='the solution')
     add('--all', metavar='FOLDER', help='grade every submission in it: files, or folders that hold the file')
-    add('--json', metavar='FILE', help='write what was found as JSON')
     add('--csv', metavar='FILE', help='write what was found as a table, a line per submission')
     add('--seconds', type=seconds, default=60.0, metavar='S', help='most time for the turns of a submission; 0: only '
         'right or wrong (default 60)')
@@ -48,9 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--memory-limit', type=count, default=4096, metavar='MiB', help='of a process of a submission, host memory '
         '(default 4096)')
     add('--trust', action='store_true', help='run submissions also where this machine cannot confine them')
-    add('--build', metavar='DIR', help='build of the source tree whose objects are used; it is made if it does not '
-        'exist (default: this folder or the tree, if it is a build, else a temporary one)')
-    add('--configure', metavar='OPTIONS', default='', help='of configure, if a build is made')
+    add('--build', metavar='DIR', help='build of the source tree whose objects are used (default: this folder, or the '
+        'tree)')
     add('--source', metavar='DIR', help='the source tree (default: that of this tool)')
 
 
@@ -65,7 +62,6 @@ class Found:
     verdict: str = ''
     why: str = ''
     checks: int = 0
-    held: int = 0
     original: bool = False
     speed: str = ''
     ratio: Optional[float] = None
@@ -112,8 +108,6 @@ class NotRight(NamedTuple):
     """Why a run gave no time: a wrong answer, or something that is not the solution's fault (status not INVALID)."""
     status: int
     why: str
-    checks: int = 0
-    held: int = 0
 
 
 def explained(check: records.Record) -> str:
@@ -146,10 +140,9 @@ def reading(ended: programs.Ended, file: str) -> Union[figures.Result, NotRight]
     if rungs and rungs[0].right and ended.exit == VALID:
         return figures.Result(program)
     failed = [check for check in (rungs[0].checks if rungs else ()) if not check.held]
-    whole = len(rungs[0].checks) if rungs else 0
-    said = [f'wrong: {len(failed)} of {whole} checks failed', *map(explained, failed[:4])] if failed else \
+    said = [f'wrong: {len(failed)} of {len(rungs[0].checks)} checks failed', *map(explained, failed[:4])] if failed else \
         [programs.reason(ended)]
-    return NotRight(INVALID, '\n'.join(said), whole, whole - len(failed))
+    return NotRight(INVALID, '\n'.join(said))
 
 
 def like(one: str, other: str) -> bool:
@@ -182,7 +175,7 @@ def duel_of(bench: Bench, found: Found, program: str, scratch: str, line: Line) 
 
     outcome = duel.fight(functools.partial(runner, program), functools.partial(runner, bench.program),
                          bench.args.seconds, told)
-    found.turns, found.no_speed = len(outcome.turns), outcome.why
+    found.turns, found.no_speed = outcome.turns, outcome.why
     if outcome.speed:
         found.speed = outcome.speed.word
         found.ratio, found.low, found.high = (round(value, 4) for value in outcome.speed[:3])
@@ -208,10 +201,10 @@ def grade(bench: Bench, found: Found, text: str, line: Line) -> Optional[figures
             return None
         if isinstance(got, NotRight):
             found.verdict = 'INVALID' if got.status == INVALID else ''
-            found.why, found.checks, found.held = got.why, got.checks, got.held
+            found.why = got.why
             return None
         rung = got.rungs[0]
-        found.verdict, found.checks, found.held = 'VALID', len(rung.row.checks), len(rung.row.checks)
+        found.verdict, found.checks = 'VALID', len(rung.row.checks)
         found.seconds_per_unit, found.unit = rung.seconds, rung.unit
         if bench.args.seconds and rung.seconds:
             duel_of(bench, found, program, scratch, line)
@@ -225,7 +218,7 @@ def lines_of(found: Found, first: Optional[figures.Result] = None) -> list[str]:
     out = ["this is the repository's file: what follows is the noise of this machine"] if found.original else []
     if found.verdict != 'VALID':
         return out + (found.why or 'not judged').splitlines()
-    out.append(f'right: {found.held} checks held')
+    out.append(f'right: {found.checks} checks held')
     if first and found.seconds_per_unit:
         rung = first.rungs[0]
         out.append(f'yours: {"; ".join(lesson_page.measured(rung))}' + (', on a disturbed machine' if rung.row.disturbed
@@ -260,26 +253,17 @@ def neighbours(bench: Bench, found: Found, scratch: str) -> list[str]:
     return [f'about {", ".join(said)} (one run each)'] if said else []
 
 
-def table(found: list[Found]) -> str:
+def save(path: Optional[str], found: list[Found]) -> None:
+    """Writes the table that was asked for."""
+    if not path:
+        return
     out = io.StringIO()
     writer = csv.DictWriter(out, [member.name for member in dataclasses.fields(Found)], lineterminator='\n')
     writer.writeheader()
     for one in found:
         writer.writerow({name: '' if value is None else value.replace('\n', '; ') if isinstance(value, str) else value
                          for name, value in dataclasses.asdict(one).items()})
-    return out.getvalue()
-
-
-def save(bench: Bench, found: list[Found]) -> None:
-    """Writes the files that were asked for."""
-    args = bench.args
-    if args.json:
-        value = {'app': bench.task.app, 'exercise': bench.task.name, 'rung': bench.task.rung.name,
-                 'date': time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime()), 'cpu': machine.cpu(),
-                 'options': bench.options + bench.only, 'submissions': [dataclasses.asdict(one) for one in found]}
-        disk.save_bytes(args.json, (json.dumps(value, indent=1) + '\n').encode())
-    if args.csv:
-        disk.save_bytes(args.csv, table(found).encode('utf-8', 'replace'))
+    disk.save_bytes(path, out.getvalue().encode('utf-8', 'replace'))
 
 
 # ---- All of it ----
@@ -322,7 +306,7 @@ def grade_all(bench: Bench, found: list[Found]) -> int:
         except (Fault, OSError, MemoryError, ValueError) as fault:
             one.verdict, one.why = '', str(fault) or type(fault).__name__
         line.say(f'[{i}/{len(found)}] {one.submission:{width}}  {short(one)}')
-        save(bench, found[:i])
+        save(bench.args.csv, found[:i])
     right = sum(one.verdict == 'VALID' for one in found)
     print(f'{bench.task.app} {bench.task.name}: {right} of {len(found)} right')
     if any(one.verdict == 'INVALID' for one in found):
@@ -334,7 +318,7 @@ def grade_one(bench: Bench, scratch: str) -> int:
     args, line = bench.args, Line()
     found = Found(os.path.basename(args.file), args.file)
     first = grade(bench, found, text_in(args.file), line)
-    save(bench, [found])
+    save(args.csv, [found])
     if not found.verdict:
         raise Fault(ENVIRONMENT, f'{args.name}: could not be judged: {found.why}')
     if line.live:
@@ -353,9 +337,8 @@ def main(args: argparse.Namespace) -> int:
     if args.file and not os.path.isfile(args.file):
         raise Fault(USAGE, f'{args.file}: no such file')
     todo = submissions(args.all, task) if args.all else []
-    for path in (args.json, args.csv):
-        if path:
-            disk.check_writable(path)
+    if args.csv:
+        disk.check_writable(args.csv)
     refused = sandbox.refused()
     if refused and not args.trust:
         raise Fault(ENVIRONMENT, f'submissions cannot be confined here: {refused}; --trust runs them as you, unconfined')
@@ -363,7 +346,7 @@ def main(args: argparse.Namespace) -> int:
         print(f'rooftop: submissions run unconfined: {refused}', file=sys.stderr)
     os.environ.setdefault('ROOFTOP_INPUTS', os.path.join(task.tree, 'inputs'))  # the solution's program is elsewhere
     with tempfile.TemporaryDirectory(prefix='rooftop-grade-') as scratch:
-        build = attempt.find_build(args.build, args.configure, task.tree, scratch)
+        build = attempt.find_build(args.build, task.tree)
         bench = Bench(args, task, build, attempt.repository_program(build, task.app),
                       [*quick(task), '--seconds=0.1', *args.passed], task.exercise.options if task.exercise else [],
                       sandbox.Box((args.all,) if args.all else (), (), args.memory_limit << 20, task.rung.kind != 'cpu',

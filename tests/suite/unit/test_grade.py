@@ -58,7 +58,7 @@ class Duel(unittest.TestCase):
             one = outcome(lambda: random.gauss(1, 0.02), ratio)
             self.assertEqual(one.speed.word, word, one)
             self.assertTrue(one.speed.low <= ratio <= one.speed.high, one)
-        self.assertLess(len(outcome(lambda: 1.0, 0.9).turns), duel.LEAST + 1)  # no more turns than are needed
+        self.assertLess(outcome(lambda: 1.0, 0.9).turns, duel.LEAST + 1)  # no more turns than are needed
 
     def test_no_mark(self):
         random.seed(4)
@@ -102,7 +102,7 @@ class Words(unittest.TestCase):
         first = figures.Result(helper.program('ladder-nekbone', profile=[
             {'timer': 'reference', 'calls': 1, 'seconds': 2.0, 'slowest_seconds': 2.0, 'bytes': 0.0},
             {'timer': 'reference/ax', 'calls': 1, 'seconds': 1.0, 'slowest_seconds': 1.0, 'bytes': 0.0}]))
-        found = grade.Found('a', 'a.c', 'VALID', held=3, seconds_per_unit=1.0)
+        found = grade.Found('a', 'a.c', 'VALID', checks=3, seconds_per_unit=1.0)
         said = grade.lines_of(found, first)
         self.assertEqual(said[0], 'right: 3 checks held')
         self.assertRegex(said[1], r'^yours: .* per iteration; .* % of bandwidth; .* % of FP64 FMA$')
@@ -140,8 +140,8 @@ class Sandboxed(helper.InFolder):
 
     def test_refused(self):
         """Where there is no sandbox, one line says so before anything is built or run; --trust goes on."""
-        args = argparse.Namespace(app='nekbone', name='scalar', file=__file__, all=None, source=str(helper.SOURCE), json=None,
-                                  csv=None, trust=False)
+        args = argparse.Namespace(app='nekbone', name='scalar', file=__file__, all=None, source=str(helper.SOURCE), csv=None,
+                                  trust=False)
         with mock.patch('shutil.which', lambda name: None), mock.patch.object(attempt, 'find_build') as build:
             self.assertRaisesRegex(Fault, 'cannot be confined here: bwrap is missing .*; --trust runs', grade.main, args)
             build.assert_not_called()
@@ -156,10 +156,10 @@ class Sandboxed(helper.InFolder):
         self.assertEqual([attempt.is_build_of(folder, 'copy') for folder in ('copy', 'renamed', 'other/build', 'far')],
                          [True, True, True, False])
         with self.assertRaisesRegex(Fault, '^--build far: not a build of copy: run copy/configure'):
-            attempt.find_build('far', '', 'copy', '')
+            attempt.find_build('far', 'copy')
         with mock.patch.object(programs, 'run', lambda *words, **limits: session.Ended(1, '', 1.0, 'error: a\nerror: b')), \
-                self.assertRaisesRegex(Fault, r'^configure failed \(1\): error: a; error: b$'):
-            attempt.built([], 'configure')
+                self.assertRaisesRegex(Fault, r'^make apps/nekbone/nekbone failed \(1\): error: a; error: b$'):
+            attempt.repository_program('copy', 'nekbone')
 
 
 if __name__ == '__main__':
