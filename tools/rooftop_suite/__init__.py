@@ -4,6 +4,7 @@ cli.py has the table of subcommands; each is a module of its own. Below them are
 programs) and results.py (result files and folders: written whole, checked).
 """
 import os
+from collections.abc import Container, Sequence
 from typing import Any, Optional
 
 VALID, INVALID, USAGE, ENVIRONMENT, MEMORY = 0, 1, 2, 3, 4  # exit status, the same as the programs'
@@ -15,6 +16,13 @@ def one_line(text: str) -> str:
     """Returns a text with what would not show as itself on one line of a terminal written out."""
     return text if text.isprintable() else ''.join(
         c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def aligned(rows: Sequence[Sequence[str]], words: Container[int]) -> list[str]:
+    """Returns lines of rows in columns; the columns in `words` are text, the others numbers."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return ['  '.join(f'{cell:{width}}' if i in words else f'{cell:>{width}}'
+                      for i, (cell, width) in enumerate(zip(row, widths))).rstrip() for row in rows]
 
 
 class Fault(Exception):

@@ -14,7 +14,7 @@ from typing import NamedTuple, Optional
 
 from . import ENVIRONMENT, INVALID, USAGE, VALID, Fault, programs
 from .cli import seconds
-from .compare import noise_of
+from .collect import noise_of
 from .programs import EXTENTS
 from .results import APPS, Ceilings, Folder, Program, Rung, Run, Step
 

@@ -9,14 +9,13 @@ bandwidth there, which no program changes.
 """
 import argparse
 import math
-import os
 import statistics
 from typing import NamedTuple, Optional
 
-from . import INVALID, USAGE, VALID, Fault, Json, disk, figures, results
-from .results import Folder, Program, Run, Summary
+from . import INVALID, USAGE, VALID, Fault, Json, aligned, collect, disk, figures, results
+from .collect import noise_of
+from .results import Program, Summary
 
-LEAST_NOISE = 0.01
 MOST_DRIFT = 0.10  # of the bandwidth of one processor between two runs
 WITHIN = 'within twice the noise'
 NOT_THE_PROBLEM = {'seed', 'ranks', 'partition', 'exchange', 'reorder', 'precond', 'coef', 'kernels',
@@ -44,19 +43,14 @@ class Figure(NamedTuple):
     flop_per_joule: Optional[float] = None
 
 
-def noise_of(windows: list[float], spread: float) -> float:
-    """Returns the noise of a median of windows; spread counts where there are none."""
-    windows = sorted(windows)
-    inner = windows[1:-1] if len(windows) >= 5 else windows
-    if inner:
-        spread = (inner[-1] - inner[0]) / statistics.median(windows)
-    return max(LEAST_NOISE, spread / 2)
+def problem_of(program: Program) -> Json:
+    """Returns the options of a program's problem."""
+    return {name: value for name, value in program.options.items() if name not in NOT_THE_PROBLEM}
 
 
 def figures_of(program: Program, run: Optional[str] = None) -> dict[Key, Figure]:
     """Returns the figures of the rungs that were timed, or would have been if they were right. run: '' or PEAK if the
     result is one of these, not a ladder."""
-    problem = {name: value for name, value in program.options.items() if name not in NOT_THE_PROBLEM}
     result = figures.Result(program)
     found: dict[Key, Figure] = {}
     for rung in result.rungs:
@@ -65,7 +59,7 @@ def figures_of(program: Program, run: Optional[str] = None) -> dict[Key, Figure]
             continue
         where = program.gpu if rung.processor == 'gpu' else f'{program.cpu}, {program.threads} threads'
         found[program.program, row.name if run is None else run] = Figure(
-            row.name, rung.fom, noise_of(rung.windows, row.spread or 0.0), problem, why_not(row.verdict, row.disturbed),
+            row.name, rung.fom, noise_of(rung.windows, row.spread), problem_of(program), why_not(row.verdict, row.disturbed),
             row.spread if len(rung.windows) > 1 else None, f'{where}, {program.ranks} ranks',
             result.bandwidth(rung.processor)[0], row.flop_per_joule)
     return found
@@ -77,64 +71,57 @@ def why_not(verdict: Optional[str], disturbed: list[str]) -> str:
 
 def summarised(row: Summary) -> Figure:
     """Returns what a manifest says by itself."""
-    return Figure(row.rung or '', row.fom if row.verdict == 'VALID' else None, noise_of([], row.spread or 0.0),
+    return Figure(row.rung or '', row.fom if row.verdict == 'VALID' else None, noise_of([], row.spread),
                   why=why_not(row.verdict, []), spread=row.spread or 0.0)
 
 
 class Side:
     """One side of a comparison: its figures."""
 
-    def __init__(self, given: str) -> None:
-        self.path = given
+    def __init__(self, path: str) -> None:
+        found = collect.collect([path])
+        self.path, self.sha256 = path, disk.sha256_of(results.manifest_of(path))
         self.figures: dict[Key, Figure] = {}
-        self.size: Optional[str] = None
-        path = results.manifest_of(given)
-        value = results.read(path)
-        self.sha256 = disk.sha256_of(path)
-        if isinstance(value, Run):
-            self.size = value.size
-            self.figures = {(app, run): summarised(row) for run, rows in (('', value.summary), (PEAK, value.peak))
-                            for app, row in rows.items()}
-            folder = Folder(os.path.dirname(path) or '.', value)
-            for app in results.APPS:
-                for prefix, run in (('', ''), ('peak-', PEAK), ('ladder-', None)):
-                    result = folder.result(f'{prefix}{app}')
-                    self.figures.update(figures_of(result, run) if result else {})
-        elif isinstance(value, Program):
-            self.figures = figures_of(value, '' if len(value.rungs) == 1 else None)
+        runs = [run for _, run in found.alone] + [place.folder for place, _ in found.programs if place.folder]
+        self.size: Optional[str] = runs[0].size if runs else None
+        for what, rows in (('', runs[0].summary), (PEAK, runs[0].peak)) if runs else ():
+            self.figures.update({(app, what): summarised(row) for app, row in rows.items()})
+        for place, program in found.programs:
+            alone = '' if len(program.rungs) == 1 else None
+            self.figures.update(figures_of(program, {'base': '', 'peak': PEAK, 'single': alone}.get(place.run)))
         if not self.figures:
-            raise Fault(INVALID, f'{given}: nothing in it was timed')
+            raise Fault(INVALID, f'{path}: nothing in it was timed')
 
 
-def same_problem(base: Figure, other: Figure, app: str, paths: tuple[str, str]) -> None:
-    """Fault, with the first option that differs, if two figures are not of the same problem."""
-    if base.problem is None or other.problem is None:
-        return
-    a, b = base.problem, other.problem
-    for name in sorted(a.keys() | b.keys()):
-        if a.get(name) != b.get(name):
+def same_problem(a: Optional[Json], b: Optional[Json], app: str, paths: tuple[str, str]) -> None:
+    """Fault, with the first option that differs, if the options of two problems are known and differ."""
+    for name in sorted(a.keys() | b.keys()) if a is not None and b is not None else ():
+        if a and b and a.get(name) != b.get(name):
             raise Fault(USAGE, f'{app}: --{name} is {a.get(name)} in {paths[0]} and {b.get(name)} in {paths[1]}: '
                         'results of different problems cannot be compared')
 
 
 class Row(NamedTuple):
+    """An app's measured run, or another rung of it, on both sides."""
     app: str
     rung: str
-    other_rung: str
     measured: bool
-    fom: tuple[Optional[float], Optional[float]]
+    base: Figure
+    other: Figure
     ratio: Optional[float]
     noise: float
     verdict: str
     why: str
-    spread: tuple[Optional[float], Optional[float]]
-    bandwidth: tuple[Optional[float], Optional[float]]
-    flop_per_joule: tuple[Optional[float], Optional[float]]
 
     @property
     def counts(self) -> bool:
         """Whether both sides were undisturbed, as far as it can be seen."""
         return self.ratio is not None and self.why in ('', WITHIN)
+
+    def pair(self, name: str, form: str, scale: float = 1) -> list[str]:
+        """Returns a member of both sides."""
+        values = [getattr(side, name) for side in (self.base, self.other)]
+        return ['-' if value is None else format(value / scale, form) for value in values]
 
 
 def judge(base: Figure, other: Figure, paths: tuple[str, str] = ('', '')) -> tuple[Optional[float], float, str, str]:
@@ -164,45 +151,33 @@ def compare(base: Side, other: Side) -> list[Row]:
     for (app, rung), a in base.figures.items():
         b = other.figures.get((app, rung))
         if b:
-            same_problem(a, b, app, paths)
-            said = [f'{one.rung} {rung}' if rung == PEAK else one.rung for one in (a, b)]
-            rows.append(Row(app, said[0], said[1], not rung, (a.fom, b.fom), *judge(a, b, paths),
-                            (a.spread, b.spread), (a.bandwidth, b.bandwidth), (a.flop_per_joule, b.flop_per_joule)))
+            same_problem(a.problem, b.problem, app, paths)
+            named = ' to '.join(dict.fromkeys(f'{one.rung} {PEAK}' if rung == PEAK else one.rung for one in (a, b)))
+            rows.append(Row(app, named, not rung, a, b, *judge(a, b, paths)))
     if not rows:
         raise Fault(USAGE, f'{base.path} and {other.path} have no app and rung in common')
     return rows
 
 
-def pair(values: tuple[Optional[float], Optional[float]], form: str, scale: float = 1) -> list[str]:
-    """Returns the value of the base and that of the other side."""
-    return ['-' if value is None else format(value / scale, form) for value in values]
-
-
 def cells_of(row: Row, power: bool) -> list[str]:
     """Returns a row as text; a reason that is long is not in it."""
-    rung = row.rung if row.rung == row.other_rung else f'{row.rung} to {row.other_rung}'
-    why = f': {row.why}' if row.why == WITHIN else ''
-    return [row.app, rung + '*' * row.measured, *pair(row.fom, '.2f', 1e9), '-' if row.ratio is None else f'{row.ratio:.3f}',
-            f'{100 * row.noise:.1f} %', *pair(row.spread, '.1f', 0.01), *pair(row.bandwidth, '.0f', 1e9),
-            *(pair(row.flop_per_joule, '.3g', 1e9) if power else []), f'{row.verdict}{why}']
+    return [row.app, row.rung + '*' * row.measured, *row.pair('fom', '.2f', 1e9),
+            '-' if row.ratio is None else f'{row.ratio:.3f}', f'{100 * row.noise:.1f} %', *row.pair('spread', '.1f', 0.01),
+            *row.pair('bandwidth', '.0f', 1e9), *(row.pair('flop_per_joule', '.3g', 1e9) if power else []),
+            row.verdict + f': {row.why}' * (row.why == WITHIN)]
 
 
 def print_rows(base: Side, other: Side, rows: list[Row]) -> None:
     """Prints a column per side, in the order of the command line: A, then B."""
-    power = any(value is not None for row in rows for value in row.flop_per_joule)
+    power = any(row.base.flop_per_joule or row.other.flop_per_joule for row in rows)
     print(f'A  {base.path}\nB  {other.path}')
     if base.sha256 == other.sha256:
         print('A and B are the same result')
     columns = ['GFlop/s', 'spread %', 'GB/s', 'GFlop/s per W'][:4 if power else 3]
     heads = [f'{name} {side}' for name in columns for side in 'AB']
-    lines = [['app', 'rung', *heads[:2], 'B/A', 'noise', *heads[2:], 'verdict']]
-    lines += [cells_of(row, power) for row in rows]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
-    for line, row in zip(lines, [None, *rows]):
-        print('  ' + '  '.join(f'{cell:{width}}' if column in (0, 1, len(line) - 1) else f'{cell:>{width}}'
-                               for column, (cell, width) in enumerate(zip(line, widths))).rstrip())
-        if row and row.why not in ('', WITHIN):
-            print(f'    {row.why}')
+    cells = [['app', 'rung', *heads[:2], 'B/A', 'noise', *heads[2:], 'verdict'], *(cells_of(row, power) for row in rows)]
+    for line, why in zip(aligned(cells, (0, 1, len(cells[0]) - 1)), ['', *(row.why for row in rows)]):
+        print(f'  {line}' + (f'\n    {why}' if why not in ('', WITHIN) else ''))
     measured = [row for row in rows if row.measured]
     if len(measured) > 1:
         disturbed = ', '.join(row.app for row in measured if not row.counts)

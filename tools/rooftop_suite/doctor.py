@@ -53,7 +53,8 @@ def check_libraries(program: str) -> Findings:
     kokkos, blas = (programs.version(program).get(name, 'not in this build') for name in ('Kokkos', 'BLAS'))
     again = 'then configure --with-kokkos=DIR'
     if kokkos == 'not in this build':
-        yield Finding('NOTE', 'Kokkos', 'not in the programs', f"install Debian's libtrilinos-kokkos-dev or a Kokkos with CUDA, {again}")
+        yield Finding('NOTE', 'Kokkos', 'not in the programs',
+                      f"install Debian's libtrilinos-kokkos-dev or a Kokkos with CUDA, {again}")
     elif kokkos.endswith('Serial'):
         yield Finding('NOTE', 'Kokkos', f'{kokkos}: one thread', f'install a Kokkos with OpenMP or CUDA, {again}')
     else:

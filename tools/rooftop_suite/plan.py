@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Container, Iterator
 from typing import Any, NamedTuple
 
-from . import ENVIRONMENT, USAGE, Fault, Json, machine, programs, results
+from . import ENVIRONMENT, USAGE, Fault, Json, aligned, machine, programs, results
 from .cli import count, minutes, seconds
 from .programs import EXTENTS
 from .results import Step
@@ -247,8 +247,6 @@ class Plan:
         rows = [(step.name, minutes(self.guess(step)),
                  re.sub(r' of [\d.]+ \w+ free', '', self.previews[step.name].memory), shlex.join(step.command))
                 for step in steps]
-        widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
-        lines = [f'{name:{widths[0]}}  {about:>{widths[1]}}  {memory:{widths[2]}}  {command}'
-                 for name, about, memory, command in rows]
+        lines = aligned(rows, (0, 2, 3))
         return '\n'.join([*lines, f'{len(steps)} step{"s" * (len(steps) != 1)}, about '
                           f'{minutes(sum(map(self.guess, steps)))}'])

@@ -155,6 +155,11 @@ class Folder:
         """Returns the folder at a path; Fault if its manifest is not whole."""
         return cls(path, load(os.path.join(path, 'run.json'), Run, follow=False))
 
+    @classmethod
+    def at(cls, path: str, manifest: Run) -> 'Folder':
+        """Returns the folder of a manifest that was read from a path."""
+        return cls(os.path.dirname(path) or '.', manifest)
+
     @staticmethod
     def is_one(path: str) -> bool:
         return os.path.isfile(os.path.join(path, 'run.json'))

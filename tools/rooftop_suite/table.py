@@ -8,14 +8,12 @@ import argparse
 import csv
 import io
 import math
-import os
 import sys
 from typing import NamedTuple, Optional, Union
 
-from . import INVALID, VALID, Fault, disk, figures, results
-from .cli import complain
-from .compare import noise_of
-from .results import Folder, Program, Run
+from . import INVALID, VALID, Fault, aligned, disk, figures, results
+from .collect import Found, Place, collect, noise_of
+from .results import Program, Run
 
 Value = Union[str, float, int, None]
 
@@ -64,15 +62,6 @@ class Row(NamedTuple):
     energy_source: str = ''
 
 
-class Place(NamedTuple):
-    """Where a program's result is from. name: of what was given; run: base, peak, ladder, or single for a result that is
-    in no folder."""
-    name: str
-    run: str
-    folder: Optional[Run] = None
-    declared: str = ''
-
-
 def source_of(run: Run) -> str:
     """Returns what was changed in the source of a run, or 'unchanged'."""
     return run.source.why or ('changed' if run.source.changed else 'unchanged')
@@ -95,7 +84,7 @@ def rows_of_result(place: Place, program: Program) -> list[Row]:
             precision=rung.precision, declared=place.declared, verdict=row.verdict, disturbed='; '.join(row.disturbed),
             fom_gflop_per_s=giga(rung.fom), unit=row.unit, seconds_per_unit=row.seconds_per_unit,
             spread=row.spread if len(rung.windows) != 1 else None,
-            noise=noise_of(rung.windows, row.spread or 0.0) if rung.windows else None, timed_seconds=row.timed_seconds,
+            noise=noise_of(rung.windows, row.spread) if rung.windows else None, timed_seconds=row.timed_seconds,
             bandwidth_gb_per_s=giga(result.bandwidth(on)[0]), fma64_gflop_per_s=giga(result.fma(on, 'fp64')),
             fma32_gflop_per_s=giga(result.fma(on, 'fp32')), achieved_gb_per_s=giga(rung.bytes),
             achieved_gflop_per_s=giga(rung.flops), joules_per_unit=row.joules_per_unit, watts=row.watts,
@@ -116,68 +105,8 @@ def rows_of_manifest(name: str, run: Run) -> list[Row]:
                 ranks=run.ranks, threads=None, size=run.size, official='yes' if run.official else 'no', source=source_of(run),
                 app=app, run=kind, rung=row.rung or '', kind='', precision=row.precision, declared=row.declared,
                 verdict=row.verdict or 'no result', disturbed='', fom_gflop_per_s=giga(fom), spread=row.spread,
-                noise=noise_of([], row.spread or 0.0)))
+                noise=noise_of([], row.spread)))
     return rows
-
-
-class Found:
-    """What is in the results given: the programs' results, and manifests without them. Copies of one result count once.
-    said: what is left out, and why."""
-
-    def __init__(self) -> None:
-        self.programs: list[tuple[Place, Program]] = []
-        self.alone: list[tuple[str, Run]] = []
-        self.said: list[str] = []
-        self.seen: dict[str, str] = {}  # by SHA-256: the name of what has this file
-
-    def is_new(self, path: str, name: str) -> bool:
-        """Returns whether none of the files before is a copy of this one."""
-        sha256 = disk.sha256_of(path)
-        before = self.seen.get(sha256)
-        if before is None:
-            self.seen[sha256] = name
-            return True
-        said = f'{name}: the same results as {before}: they count once'
-        self.said += [said] if said not in self.said else []
-        return False
-
-    def add(self, name: str) -> None:
-        """Adds the results of a folder or file; Fault if it has none."""
-        at = results.manifest_of(name)
-        value = results.read(at)
-        if isinstance(value, Program):
-            if self.is_new(at, name):
-                self.programs.append((Place(name, 'single'), value))
-            return
-        if not isinstance(value, Run):
-            raise Fault(INVALID, f'{name}: not the result of a run or a program')
-        folder = Folder(os.path.dirname(at) or '.', value)
-        if not folder.alone:
-            self.add_folder(name, folder)
-        elif self.is_new(at, name):
-            self.alone.append((name, value))
-
-    def add_folder(self, name: str, folder: Folder) -> None:
-        run = folder.manifest
-        for step in folder.steps:
-            kind = {step.app: 'base', f'peak-{step.app}': 'peak', f'ladder-{step.app}': 'ladder'}.get(step.name)
-            result = folder.result(step.name) if kind else None
-            if kind and not result:
-                why = 'its file is missing or was changed' if step.state == 'done' else step.why or step.state
-                self.said.append(f'{name}: {step.name} is left out: {why}')
-            elif kind and result and self.is_new(folder.file(step.json), name):
-                declared = run.peak[step.app].declared if kind == 'peak' and step.app in run.peak else ''
-                self.programs.append((Place(name, kind, run, declared), result))
-
-
-def collect(paths: list[str]) -> Found:
-    """Returns what is in the results of a command line; says what is left out."""
-    found = Found()
-    for path in paths:
-        found.add(path)
-    for line in found.said:
-        complain(line)
-    return found
 
 
 def rows_of(found: Found) -> list[Row]:
@@ -230,13 +159,6 @@ def ordered(rows: list[Row], ladders: bool) -> list[Row]:
 NOTE = 'FOM in GFlop/s of credited work, of all ranks. No verdict but VALID has one. Ladders have short windows.'
 
 
-def text(rows: list[Row]) -> str:
-    lines = [list(HEADS)] + [shown(row) for row in rows]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(HEADS))]
-    return '\n'.join('  '.join(f'{cell:{width}}' if column < WORDS else f'{cell:>{width}}'
-                               for column, (cell, width) in enumerate(zip(line, widths))).rstrip() for line in lines)
-
-
 def html(rows: list[Row], notes: list[str]) -> str:
     from . import page  # which needs Jinja2
     cells = [[*shown(row)[:7], page.parts.verdict(row.verdict), *shown(row)[8:]] for row in rows]
@@ -259,5 +181,5 @@ def main(args: argparse.Namespace) -> int:
         disk.save_bytes(args.csv, csv_text(rows).encode('utf-8', 'backslashreplace'))
     if args.html:
         disk.save_bytes(args.html, html(some, notes + found.said).encode('utf-8', 'backslashreplace'))
-    print('\n'.join([text(some), *notes]))
+    print('\n'.join([*aligned([HEADS, *map(shown, some)], range(WORDS)), *notes]))
     return VALID

@@ -7,7 +7,7 @@ from unittest import mock
 
 from helper import SOURCE, program, sample
 
-from rooftop_suite import Fault, aggregate, compare, figures, judge, portability, results, scale, table
+from rooftop_suite import Fault, aggregate, collect, compare, figures, judge, portability, results, scale, table
 
 
 def figure(fom, noise=0.01, **problem):
@@ -27,9 +27,9 @@ class Portability(unittest.TestCase):
         return value
 
     def tables(self, *machines, without=()):
-        found = table.Found()
-        found.programs = [(table.Place(f'{k}.json', 'ladder'), machine) for k, machine in enumerate(machines)]
-        with mock.patch.object(table, 'collect', lambda paths: found):
+        found = collect.Found()
+        found.programs = [(collect.Place(f'{k}.json', 'ladder'), machine) for k, machine in enumerate(machines)]
+        with mock.patch.object(collect, 'collect', lambda paths: found):
             return portability.tables_of(['0.json'], list(without))
 
     def test_metric(self):
@@ -60,10 +60,10 @@ class Portability(unittest.TestCase):
 
 class Compare(unittest.TestCase):
     def test_noise(self):
-        self.assertAlmostEqual(compare.noise_of([1.0, 0.98, 1.02, 0.5, 9.0], 0), 0.02)  # shortest and longest are left out
-        self.assertEqual(compare.noise_of([1.0, 1.001, 1.0, 1.0, 1.0], 0), compare.LEAST_NOISE)
-        self.assertAlmostEqual(compare.noise_of([], 0.1), 0.05)
-        self.assertAlmostEqual(compare.noise_of([1.0, 1.2, 1.0], 0), 0.1)
+        self.assertAlmostEqual(collect.noise_of([1.0, 0.98, 1.02, 0.5, 9.0], 0), 0.02)  # shortest and longest are left out
+        self.assertEqual(collect.noise_of([1.0, 1.001, 1.0, 1.0, 1.0], 0), collect.LEAST_NOISE)
+        self.assertAlmostEqual(collect.noise_of([], 0.1), 0.05)
+        self.assertAlmostEqual(collect.noise_of([1.0, 1.2, 1.0], 0), 0.1)
 
     def test_verdict(self):
         noise = math.hypot(0.01, 0.01)
@@ -88,9 +88,9 @@ class Compare(unittest.TestCase):
         self.assertEqual(compare.judge(here, slow._replace(place='Xeon', spread=None))[2], 'no verdict')
 
     def test_problem(self):
-        compare.same_problem(figure(1, degree='9'), figure(2, degree='9'), 'nekbone', ('a', 'b'))
+        compare.same_problem({'degree': '9'}, {'degree': '9'}, 'nekbone', ('a', 'b'))
         with self.assertRaisesRegex(Fault, '--degree is 9 in a and 7 in b'):
-            compare.same_problem(figure(1, degree='9'), figure(2, degree='7'), 'nekbone', ('a', 'b'))
+            compare.same_problem({'degree': '9'}, {'degree': '7'}, 'nekbone', ('a', 'b'))
 
     def test_figure(self):
         result = program()
@@ -215,19 +215,19 @@ class Table(unittest.TestCase):
         """What CSV has of a rung follows from its result; energy is per unit and per second, not of all windows."""
         made = program(energy_joules=600.0, energy_seconds=2.0, energy_source='NVML')
         rung = made.rungs[0]
-        row = table.rows_of_result(table.Place('=1+1', 'base'), made)[0]
+        row = table.rows_of_result(collect.Place('=1+1', 'base'), made)[0]
         self.assertEqual((row.watts, row.joules_per_unit), (300.0, 300.0 * rung.seconds_per_unit))
         self.assertAlmostEqual(row.gflop_per_s_per_watt, rung.fom_flop_per_s / 300e9)
         self.assertAlmostEqual(row.achieved_gb_per_s, rung.bytes_per_unit / rung.seconds_per_unit / 1e9)
         lines = table.csv_text([row]).splitlines()
         self.assertEqual(lines[0].split(','), list(table.Row._fields))
         self.assertTrue(lines[1].startswith("'=1+1,"))  # no formula
-        unsteady = table.rows_of_result(table.Place('x', 'base'), program(verdict='UNSTEADY'))[0]
+        unsteady = table.rows_of_result(collect.Place('x', 'base'), program(verdict='UNSTEADY'))[0]
         self.assertEqual((unsteady.fom_gflop_per_s, unsteady.verdict), (None, 'UNSTEADY'))
 
     def test_order(self):
         """The best of an app first; ladders only when asked for."""
-        rows = [table.rows_of_result(table.Place(name, run), program(fom_flop_per_s=fom))[0]
+        rows = [table.rows_of_result(collect.Place(name, run), program(fom_flop_per_s=fom))[0]
                 for name, run, fom in (('slow', 'base', 1e9), ('fast', 'peak', 2e9), ('rung', 'ladder', 3e9))]
         self.assertEqual([row.result for row in table.ordered(rows, False)], ['fast', 'slow'])
         self.assertEqual([row.result for row in table.ordered(rows, True)], ['fast', 'slow', 'rung'])
