@@ -7,7 +7,7 @@ import re
 import shlex
 from typing import NamedTuple, Optional, TypeVar
 
-from . import ENVIRONMENT, Fault, disk, judge, results
+from . import ENVIRONMENT, Fault, disk, judge
 from .figures import Result
 from .results import APPS, Program, Run, Scale, Step
 
@@ -55,20 +55,17 @@ class Evidence:
         """Returns the record in a file of the folder; None if it is not there or does not count."""
         if name not in self.names:
             return None
-        path = self.file(name)
-        try:
-            record = results.load(path, kind, follow=False)
-        except Fault as fault:
-            self.say(True, str(fault).replace(f'{path}: ', f'{name}: '))
-            return None
+        judged = judge.judged(self.file(name), follow=False)
+        record, faults = judged.record, judged.wrong
+        if record and not isinstance(record, kind):
+            record, faults = None, [f'not the result of a {kind.__name__.lower()}']
         step = next((step for step in self.steps if step.json == name), None) if kind is Program else None
-        if step and step.state == 'done' and step.sha256 != disk.sha256_of(path):
-            self.say(True, f'{name}: not the file that the run wrote')
-        faults = judge.judge_program(record) if isinstance(record, Program) else []
+        if step and step.state == 'done' and step.sha256 != disk.sha256_of(self.file(name)):
+            faults = ['not the file that the run wrote', *faults]
         if faults:
             more = f'; and {len(faults) - 3} more' if len(faults) > 3 else ''
             self.say(True, f'{name}: {"; ".join(faults[:3])}{more}')
-        return record
+        return record if isinstance(record, kind) else None
 
     def say(self, bad: bool, text: str) -> None:
         self.flags.append(Flag(bad, text))

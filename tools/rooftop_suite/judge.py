@@ -3,10 +3,13 @@ median, spread and figure of merit from the windows, the seed from the nonce. Ea
 """
 import statistics
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Optional
 
-from . import disk
+from . import Fault, disk
 from .plan import OFFICIAL
-from .results import VERDICTS, Program, Rung, Scale
+from .records import Mismatch
+from .results import VERDICTS, AnyResult, Point, Program, Rung, Scale, record_of
 
 ROUNDING = 1e-9  # of numbers that were written with 17 digits and computed again
 MOST_SPREAD = 0.1
@@ -80,14 +83,38 @@ def judge_program(result: Program) -> list[str]:
 
 def judge_scaling(scale: Scale) -> list[str]:
     """Returns the faults of efficiencies."""
-    wrong = []
-    for kind, all_points in (('strong', scale.strong), ('weak', scale.weak)):
-        points = [point for point in all_points if point.verdict]
-        for point in points:
-            times, foms = ((points[0].seconds_per_unit, point.seconds_per_unit),
-                           (point.fom_flop_per_s, points[0].fom_flop_per_s))
-            more, less = times if kind == 'strong' else foms
-            told = point.efficiency
-            if told is not None and not (more and less and near(told, more / less / (point.ranks / points[0].ranks))):
-                wrong.append(f'{kind}, {point.ranks} ranks: efficiency is {told:.6g}, its times say otherwise')
-    return wrong
+    return [f'{kind}, {point.ranks} ranks: efficiency is {point.efficiency:.6g}, its times say otherwise'
+            for kind, points in (('strong', scale.strong), ('weak', scale.weak)) for point in points
+            if point.efficiency is not None and not near(point.efficiency, efficiency_of(kind, points[0], point) or 0.0)]
+
+
+def efficiency_of(kind: str, first: Point, last: Point) -> Optional[float]:
+    """Returns the parallel efficiency; None where one of the two is not VALID."""
+    if not first.verdict == last.verdict == 'VALID':
+        return None
+    times, foms = (first.seconds_per_unit, last.seconds_per_unit), (last.fom_flop_per_s, first.fom_flop_per_s)
+    more, less = times if kind == 'strong' else foms
+    return more / less / (last.ranks / first.ranks) if more and less else None
+
+
+@dataclass(repr=False, eq=False)
+class Judged:
+    """A file: its faults, what it lacks to be official, and what a reader should know. record: None: not read."""
+    path: str
+    record: Optional[AnyResult] = None
+    wrong: list[str] = field(default_factory=list)
+    lacks: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    unreadable: bool = False
+
+
+def judged(path: str, follow: bool = True) -> Judged:
+    """Returns a file with the faults that it has by itself."""
+    try:
+        record = record_of(disk.parse(path, follow))
+    except Fault as fault:
+        return Judged(path, wrong=[str(fault).replace(f'{path}: ', '')], unreadable=True)
+    except Mismatch as mismatch:
+        return Judged(path, wrong=[f'not a result by docs/result-schema.json: {mismatch}'])
+    return Judged(path, record, judge_scaling(record) if isinstance(record, Scale) else
+                  judge_program(record) if isinstance(record, Program) else [])

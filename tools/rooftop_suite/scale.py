@@ -16,6 +16,7 @@ from typing import Optional
 
 from . import ENVIRONMENT, USAGE, VALID, Fault, Json, disk, machine, programs, results
 from .cli import count, counts, minutes, seconds
+from .judge import efficiency_of
 from .phases import PARTS, phases_of
 from .results import Point, Program, Scale
 from .run import lock
@@ -137,15 +138,6 @@ class Scaling:
                 ran, size = self.fixed(ranks, ran)
             points.append(point_of(kind, ranks, ran, points))
         return points
-
-
-def efficiency_of(kind: str, first: Point, last: Point) -> Optional[float]:
-    """Returns the parallel efficiency; None where one of the two is not VALID."""
-    if not first.verdict == last.verdict == 'VALID':
-        return None
-    times, foms = (first.seconds_per_unit, last.seconds_per_unit), (last.fom_flop_per_s, first.fom_flop_per_s)
-    more, less = times if kind == 'strong' else foms
-    return more / less / (last.ranks / first.ranks) if more and less else None
 
 
 def point_of(kind: str, ranks: int, ran: Program, before: list[Point]) -> Point:

@@ -7,29 +7,16 @@ cannot show more than that: who buys a machine runs rooftop accept on it. docs/r
 import argparse
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Optional
 
-from . import ENVIRONMENT, INVALID, USAGE, VALID, Fault, aggregate, disk, one_line, results
-from .judge import judge_official, judge_program, judge_scaling, near
-from .records import Mismatch
-from .results import AnyResult, Folder, Program, Run, Scale
+from . import ENVIRONMENT, INVALID, USAGE, VALID, Fault, aggregate, disk, judge, one_line, results
+from .judge import Judged, judge_official, near
+from .results import Folder, Program, Run
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('files', nargs='+', metavar='FILE', help='a result, a run.json, or a folder of rooftop run')
     parser.add_argument('--nonce', metavar='TEXT', help='the nonce that must be in it: the one that the buyer gave')
-
-
-@dataclass(repr=False, eq=False)
-class Judged:
-    """A file: its faults, what it lacks to be official, and what a reader should know. record: None: not read."""
-    path: str
-    record: Optional[AnyResult] = None
-    wrong: list[str] = field(default_factory=list)
-    lacks: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    unreadable: bool = False
 
 
 def judge_summary(run: Run, loaded: dict[str, Program]) -> Iterator[str]:
@@ -117,24 +104,13 @@ def judge_folder(folder: Folder, judged: Judged, files: list[Judged]) -> None:
 
 def judge_file(path: str, nonce: Optional[str], files: list[Judged], follow: bool = True) -> Judged:
     """Judges a file, and those that it names, into files."""
-    judged = Judged(path)
-    try:
-        record = judged.record = results.record_of(disk.parse(path, follow))
-    except Fault as fault:
-        judged.wrong, judged.unreadable = [str(fault).replace(f'{path}: ', '')], True
-        files.append(judged)
-        return judged
-    except Mismatch as mismatch:
-        judged.wrong = [f'not by docs/result-schema.json: {mismatch}']
-        files.append(judged)
-        return judged
-    if nonce not in (None, record.nonce):
+    judged = judge.judged(path, follow)
+    record = judged.record
+    if record and nonce not in (None, record.nonce):
         judged.wrong.append(f"nonce is '{record.nonce}', not '{nonce}'")
     if isinstance(record, Run):
-        judge_folder(Folder(os.path.dirname(path) or '.', record), judged, files)
-    else:
-        judged.wrong += judge_scaling(record) if isinstance(record, Scale) else judge_program(record)
-    if isinstance(record, Program) and record.verdict not in results.RIGHT and not judged.wrong:
+        judge_folder(Folder.at(path, record), judged, files)
+    elif isinstance(record, Program) and record.verdict not in results.RIGHT and not judged.wrong:
         judged.wrong.append(f'consistent, and its verdict is {record.verdict}')
     files.append(judged)
     return judged

@@ -190,10 +190,10 @@ class Scale(unittest.TestCase):
     def test_efficiency(self):
         first = results.Point(ranks=2, verdict='VALID', seconds_per_unit=1.0, fom_flop_per_s=1e9)
         last = results.Point(ranks=8, verdict='VALID', seconds_per_unit=0.5, fom_flop_per_s=3e9)
-        self.assertAlmostEqual(scale.efficiency_of('strong', first, last), 0.5)
-        self.assertAlmostEqual(scale.efficiency_of('weak', first, last), 0.75)
+        self.assertAlmostEqual(judge.efficiency_of('strong', first, last), 0.5)
+        self.assertAlmostEqual(judge.efficiency_of('weak', first, last), 0.75)
         last.verdict = 'UNSTEADY'
-        self.assertIsNone(scale.efficiency_of('strong', first, last))
+        self.assertIsNone(judge.efficiency_of('strong', first, last))
 
     def test_unsteady(self):
         """A point without an efficiency says why; a single window has no spread."""

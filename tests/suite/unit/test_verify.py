@@ -11,7 +11,7 @@ import unittest
 
 from helper import InFolder, changed, program, sample, standin
 
-from rooftop_suite import accept, cli, disk, judge, results, scale, verify
+from rooftop_suite import accept, cli, disk, judge, results, verify
 
 RUNG = ('rungs', 0)
 EDITS = (  # member, new value, what is said
@@ -255,7 +255,7 @@ class Scaling(unittest.TestCase):
         value = results.Scale.from_json(sample('scale-nekbone'))
         for kind, points in (('strong', value.strong), ('weak', value.weak)):
             for point in points:
-                point.efficiency = scale.efficiency_of(kind, points[0], point)
+                point.efficiency = judge.efficiency_of(kind, points[0], point)
         self.assertEqual(judge.judge_scaling(value), [])
         value.strong[1].efficiency = 0.99
         self.assertEqual(len(judge.judge_scaling(value)), 1)
