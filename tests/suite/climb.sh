@@ -32,7 +32,7 @@ ends 0 $rooftop climb nekbone --bindir "${nekbone%/*}" --result lesson/ladder.js
 says "$pages run here"
 [ ! -e given/ladder.json ] || fail "it was run"
 
-[ "$(wc -c <lesson/lesson.html)" -lt 200000 ] || fail "lesson.html has $(wc -c <lesson/lesson.html) bytes"
+[ "$(wc -c <lesson/lesson.html)" -lt 100000 ] || fail "lesson.html has $(wc -c <lesson/lesson.html) bytes"
 grep -q '<script\|src="http\|href="http' lesson/slides.html && fail "the slides need more than themselves"
 # the notebook: its cells in Python alone; make check-long in a kernel of Jupyter, which takes seconds to start
 "$python" - 2>&1 <<'end' || fail "the notebook"

@@ -56,16 +56,15 @@ class Evidence:
         if name not in self.names:
             return None
         judged = judge.judged(self.file(name), follow=False)
-        record, faults = judged.record, judged.wrong
-        if record and not isinstance(record, kind):
-            record, faults = None, [f'not the result of a {kind.__name__.lower()}']
+        record = judged.record if isinstance(judged.record, kind) else None
+        faults = judged.wrong if record or not judged.record else [f'not the result of a {kind.__name__.lower()}']
         step = next((step for step in self.steps if step.json == name), None) if kind is Program else None
         if step and step.state == 'done' and step.sha256 != disk.sha256_of(self.file(name)):
             faults = ['not the file that the run wrote', *faults]
         if faults:
             more = f'; and {len(faults) - 3} more' if len(faults) > 3 else ''
             self.say(True, f'{name}: {"; ".join(faults[:3])}{more}')
-        return record if isinstance(record, kind) else None
+        return record
 
     def say(self, bad: bool, text: str) -> None:
         self.flags.append(Flag(bad, text))

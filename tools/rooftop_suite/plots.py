@@ -1,5 +1,5 @@
-"""The plots of a report, drawn by Matplotlib in both widths, with text as text and the colours of the page. They are ''
-where there is nothing to draw, or no Matplotlib."""
+"""The plots of a report, drawn by Matplotlib, with text as text and the colours of the page, which scales them. They are
+'' where there is nothing to draw, or no Matplotlib."""
 import functools
 import io
 import math
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Union
 
 from .cli import complain
 from .figures import Rung, short
-from .svg import COLOURS, NARROW, SIZE, WIDE, WIDTH, escape, plain, printable
+from .svg import COLOURS, SIZE, WIDE, WIDTH, escape, plain, printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,21 +67,18 @@ def missing() -> str:
         return 'No plots: Matplotlib is missing where this was made.'
 
 
-def both(name: str, title: str, what: str, height: float, draw: Callable[['Axes', int], None]) -> str:
-    """Returns a plot in both widths."""
+def drawn(name: str, title: str, what: str, height: float, draw: Callable[['Axes'], None]) -> str:
+    """Returns a plot."""
     if missing():
         return ''
     import matplotlib
     from matplotlib.figure import Figure
-    parts = []
-    for form, width in (('plot wide', WIDE), ('plot narrow', NARROW)):
-        with matplotlib.rc_context({**LOOK, 'svg.hashsalt': f'{name}-{width}'}):
-            figure, file = Figure((width / 72, height / 72)), io.StringIO()
-            figure.set_layout_engine('constrained', w_pad=2 / 72, h_pad=4 / 72)
-            draw(figure.subplots(), width)
-            figure.savefig(file, format='svg', metadata={'Date': None})
-        parts.append(f'<div class="{form}">{of_page(file.getvalue(), f"{name}-{width}", title, what)}</div>')
-    return '\n'.join(parts)
+    with matplotlib.rc_context({**LOOK, 'svg.hashsalt': name}):
+        figure, file = Figure((WIDE / 72, height / 72)), io.StringIO()
+        figure.set_layout_engine('constrained', w_pad=2 / 72, h_pad=4 / 72)
+        draw(figure.subplots())
+        figure.savefig(file, format='svg', metadata={'Date': None})
+    return f'<div class="plot">{of_page(file.getvalue(), name, title, what)}</div>'
 
 
 def of_page(text: str, name: str, title: str, what: str) -> str:
@@ -112,13 +109,12 @@ def legend(ax: 'Axes', kinds: list[str], ladders: Sequence[str] = (), y: float =
          if len(ladders) > 1]
     handles = [ax.plot([], [], sign, color=colour, label=name)[0] for sign, colour, name in rows]
     if handles:
-        wide = ax.figure.get_figwidth() > 6
-        ax.legend(handles=handles, loc='lower left', bbox_to_anchor=(0, y), ncol=4 if wide else 2)
+        ax.legend(handles=handles, loc='lower left', bbox_to_anchor=(0, y), ncol=4)
 
 
 def of_legend(kinds: list[str], ladders: Sequence[str] = ()) -> int:
-    """Returns the height of a legend in two columns."""
-    return 19 * math.ceil(sum(len(each) for each in (kinds, ladders) if len(each) > 1) / 2)
+    """Returns the height of a legend."""
+    return 19 * math.ceil(sum(len(each) for each in (kinds, ladders) if len(each) > 1) / 4)
 
 
 def named(ax: 'Axes', names: Sequence[str]) -> None:
@@ -132,7 +128,7 @@ def named(ax: 'Axes', names: Sequence[str]) -> None:
 
 def overview(name: str, title: str, shares: Sequence[Share]) -> str:
     """Returns a bar per app: which share of its nearest ceiling it reaches."""
-    def draw(ax: 'Axes', width: int) -> None:
+    def draw(ax: 'Axes') -> None:
         for i, one in enumerate(shares):
             ax.barh(i, 1, 0.24, color=BAND)
             ax.barh(i, one.share or 0, 0.24, color=COLOURS[one.kind])
@@ -147,7 +143,7 @@ def overview(name: str, title: str, shares: Sequence[Share]) -> str:
 
     said = '; '.join(f'{one.name}, {one.rung}: {one.said}' +
                      (f', {100 * one.share:.0f} % of {one.of}' if one.share else '') for one in shares)
-    return both(name, title, f'A bar per app, its share of the nearest ceiling. {said}', 62 * len(shares) + 18, draw)
+    return drawn(name, title, f'A bar per app, its share of the nearest ceiling. {said}', 62 * len(shares) + 18, draw)
 
 
 # ---- The climb ----
@@ -160,9 +156,9 @@ def climb(name: str, title: str, rungs: Sequence[Rung]) -> str:
     log = max(values) > 20 * min(values)
     low = 10.0 ** math.floor(math.log10(min(values) / 1.5)) if log else 0.0
 
-    def draw(ax: 'Axes', width: int) -> None:
+    def draw(ax: 'Axes') -> None:
         named(ax, [rung.name for rung in rungs])
-        room, ends = width - 26 - WIDTH * max(len(printable(rung.name)) for rung in rungs), []
+        room, ends = WIDE - 26 - WIDTH * max(len(printable(rung.name)) for rung in rungs), []
         for i, rung in enumerate(rungs):
             value, at = rung.fom / 1e9 if rung.fom else low, 6.0
             ax.barh(i, value - low, 0.66, low, color=COLOURS[rung.kind])
@@ -180,7 +176,7 @@ def climb(name: str, title: str, rungs: Sequence[Rung]) -> str:
         legend(ax, kinds_of(rungs))
 
     said = '; '.join(f'{rung.name}: {short(rung.fom / 1e9) if rung.fom else rung.verdict}' for rung in rungs)
-    return both(name, title, f'Bars of {CREDITED}, one per rung. {said}',
+    return drawn(name, title, f'Bars of {CREDITED}, one per rung. {said}',
                 24 * len(rungs) + 54 + of_legend(kinds_of(rungs)), draw)
 
 
@@ -233,9 +229,9 @@ def roofline(name: str, title: str, points: list[Dot], roofs: dict[str, tuple[st
     tall = max(300, 16 * len(points))
     ladders = sorted({p.ladder for p in points})
 
-    def draw(ax: 'Axes', width: int) -> None:
+    def draw(ax: 'Axes') -> None:
         ax.set(xscale='log', yscale='log', xlim=(left, right), ylim=(bottom, top))
-        room = width - 70 - WIDTH * max(len(printable(p.name)) for p in points)
+        room = WIDE - 70 - WIDTH * max(len(printable(p.name)) for p in points)
         ticks(ax.xaxis, room)
         ticks(ax.yaxis, 2 * tall)
         ax.set_xlabel('flop per byte, by the model', loc='right')
@@ -256,7 +252,7 @@ def roofline(name: str, title: str, points: list[Dot], roofs: dict[str, tuple[st
         legend(ax, kinds_of(points), ladders, 1 + (28 + 17 * len(lines)) / tall)
 
     said = '; '.join(f'{p.name}: {short(p.intensity)} flop per byte, {short(p.rate)} GFlop/s' for p in points)
-    return both(name, title, f'Ceilings: {", ".join(label for label, _ in roofs.values())}. Points: {said}',
+    return drawn(name, title, f'Ceilings: {", ".join(label for label, _ in roofs.values())}. Points: {said}',
                 tall + 68 + 17 * len(roofs) + of_legend(kinds_of(points), ladders), draw)
 
 
@@ -271,7 +267,7 @@ def windows(name: str, title: str, rungs: Sequence[Rung]) -> str:
     low = min(-0.6 * SPREAD, 1.1 * min(min(row) for row in shares))
     high = max(0.6 * SPREAD, 1.1 * max(max(row) for row in shares))
 
-    def draw(ax: 'Axes', width: int) -> None:
+    def draw(ax: 'Axes') -> None:
         named(ax, [rung.name for rung in rungs])
         ax.axvspan(-SPREAD / 2, SPREAD / 2, color=BAND)
         ax.set_xscale('asinh', linear_width=NEAR)
@@ -286,7 +282,7 @@ def windows(name: str, title: str, rungs: Sequence[Rung]) -> str:
         ax.spines['left'].set_visible(False)
 
     said = '; '.join(f'{rung.name}: {min(row):+.1f} to {max(row):+.1f} %' for rung, row in zip(rungs, shares))
-    return both(name, title, f'One dot per timed window. {said}', 20 * len(rungs) + 50, draw)
+    return drawn(name, title, f'One dot per timed window. {said}', 20 * len(rungs) + 50, draw)
 
 
 # ---- Curves ----
@@ -302,7 +298,7 @@ def curves(name: str, title: str, series: dict[str, list[XY]], over: str, value:
         return ''
     kinds = list(dict.fromkeys(label.split(':')[0] for label in series))
 
-    def draw(ax: 'Axes', width: int) -> None:
+    def draw(ax: 'Axes') -> None:
         for i, (label, points) in enumerate(series.items()):
             kind = kinds.index(label.split(':')[0])
             ax.plot(*zip(*points), '--' if ':' in label else '-', color=COLOURS[SERIES[kind % len(SERIES)]], lw=1.4,
@@ -310,13 +306,13 @@ def curves(name: str, title: str, series: dict[str, list[XY]], over: str, value:
         ax.set(xscale='log' if log_x else 'linear', yscale='log' if log_y else 'linear')
         if not log_y:
             ax.set_ylim(min(0, *ys), max(0, *ys) * 1.05 or 1)
-        ticks(ax.xaxis, width / 2)
+        ticks(ax.xaxis, WIDE / 2)
         ticks(ax.yaxis, 400)
         if log_x and len(set(xs)) <= 9:
             ax.set_xticks(sorted(set(xs)))
         ax.set_xlabel(over, loc='right')
         ax.set_title(value, loc='left', fontsize=SIZE)
-        ax.legend(loc='lower left', bbox_to_anchor=(0, 1.1), ncol=2 if width == NARROW else 3, labelcolor='linecolor')
+        ax.legend(loc='lower left', bbox_to_anchor=(0, 1.1), ncol=2, labelcolor='linecolor')
 
     said = '; '.join(f'{label}: from {p[0][1]:.3g} to {p[-1][1]:.3g}' for label, p in series.items())
-    return both(name, title, f'{value} over {over}. {said}', 330, draw)
+    return drawn(name, title, f'{value} over {over}. {said}', 330, draw)

@@ -3,7 +3,7 @@ import html
 import re
 import unicodedata
 
-WIDE, NARROW = 720, 352  # the widths of a plot, in CSS pixels: CSS shows the one that fits the window
+WIDE = 440  # the width of a plot in units of which its letters have SIZE: the page scales it to 350 .. 600 pixels
 SIZE = 12  # of text
 WIDTH = 0.6 * SIZE  # of a letter; an upper bound, as the reader's font is not known here
 LONGEST = 22  # letters of a name
@@ -37,12 +37,12 @@ def plain(value: float) -> str:
 # ---- Plots ----
 
 def first(plot: str) -> str:
-    """Returns a plot in its wide form, and in colours of its own, for where no page defines them."""
+    """Returns a plot in colours of its own, for where no page defines them."""
     return re.sub(r'var\(--(\w+)\)', lambda found: COLOURS[found[1]], plot[plot.index('<svg'):plot.index('</svg>') + 6])
 
 
 def file(*panels: tuple[str, str]) -> str:
-    """Returns a whole SVG file of (heading, plot) pairs, one below the other, in their wide form."""
+    """Returns a whole SVG file of (heading, plot) pairs, one below the other."""
     parts, top = [], 0.0
     for heading, plot in panels:
         drawing = first(plot)
@@ -51,6 +51,6 @@ def file(*panels: tuple[str, str]) -> str:
         parts.append(drawing.replace('<svg ', f'<svg y="{top + 28:g}" width="{WIDE}" height="{height:g}" ', 1))
         top += height + 40
     return (f'<svg xmlns="http://www.w3.org/2000/svg"'
-            f' viewBox="0 0 {WIDE} {top:g}" width="{WIDE}" height="{top:g}" '
+            f' viewBox="0 0 {WIDE} {top:g}" width="{1.4 * WIDE:g}" height="{1.4 * top:g}" '
             f'font-family="system-ui,Helvetica,Arial,sans-serif" font-size="{SIZE}">\n'
             f'<rect width="100%" height="100%" fill="{COLOURS["paper"]}"/>\n' + '\n'.join(parts) + '\n</svg>\n')

@@ -24,11 +24,11 @@ class Pages(unittest.TestCase):
 
     @needs_packages
     def test_pages_are_small(self):
-        """Below 300 KB on a machine that runs every rung, with code and without a word that is lost."""
+        """Below 160 KB on a machine that runs every rung, with code and without a word that is lost."""
         for app in results.APPS:
             whole = helper.whole_lesson(app)
             page = lesson_page.html(whole)
-            self.assertLess(len(page.encode()), 300000, app)
+            self.assertLess(len(page.encode()), 160000, app)
             self.assertIsNone(re.search(r'ladders\.json#|{{[^}]*\|', page))  # links to figures have become their text
             self.assertEqual(page.count('id="rung-'), len(whole.pages))
             code = re.findall('What changed since|The functions to look at', page)
