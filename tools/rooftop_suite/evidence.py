@@ -57,8 +57,8 @@ class Evidence:
             return None
         judged = judge.judged(self.file(name), follow=False)
         record = judged.record if isinstance(judged.record, kind) else None
-        faults = judged.wrong if record or not judged.record else [f'not the result of a {kind.__name__.lower()}']
-        step = next((step for step in self.steps if step.json == name), None) if kind is Program else None
+        faults: list[str] = judged.wrong if record or not judged.record else [f'not the result of a {kind.__name__.lower()}']
+        step = next((step for step in self.steps if step.json == name), None) if isinstance(record, Program) else None
         if step and step.state == 'done' and step.sha256 != disk.sha256_of(self.file(name)):
             faults = ['not the file that the run wrote', *faults]
         if faults:
