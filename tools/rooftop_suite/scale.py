@@ -4,7 +4,7 @@ Strong: the problem of one rank, at the size given, on more and more ranks; effi
 slightly fewer elements where the boxes of some number of ranks would not divide them. Weak: that size on every rank;
 efficiency = FOM(p) / (p FOM(1)), because the shapes that fit p ranks are not exactly p times as large. If the smallest
 number of ranks is above 1, it takes the place of 1. One solve with the timers on says where the time of an average rank
-goes (phases.py). Exposed communication is what is not computing: the part of packing, messages, sums and waiting that
+goes. Exposed communication is what is not computing: the part of packing, messages, sums and waiting that
 computation did not hide; one rank has none. Results are kept as in `rooftop run`: finished runs are not repeated.
 """
 import argparse
@@ -12,12 +12,12 @@ import math
 import os
 import shlex
 import sys
-from typing import Optional
+from collections.abc import Sequence
 
-from . import ENVIRONMENT, USAGE, VALID, Fault, Json, disk, machine, programs, results
+from . import ENVIRONMENT, USAGE, VALID, Fault, disk, machine, programs, results
 from .cli import count, counts, minutes, seconds
 from .judge import efficiency_of
-from .phases import PARTS, phases_of
+from .records import Record
 from .results import Point, Program, Scale
 from .run import lock
 
@@ -36,11 +36,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--into', metavar='DIR', help='for scale-APP.json and the runs it is made of (default scale-APP)')
     add('--limit', type=seconds, default=1800.0, metavar='S', help='most seconds per run (default 1800)')
     programs.add_arguments(parser)
-
-
-def default_ranks() -> list[int]:
-    most = len(machine.gpus()) or len(os.sched_getaffinity(0))
-    return [1 << i for i in range(most.bit_length()) if 1 << i <= most]
 
 
 def divisor(ranks: list[int]) -> int:
@@ -64,69 +59,61 @@ def divided(extents: str, by: int) -> str:
 
 
 class Scaling:
+    """The runs of an app. ran: there is a result; status: of the command."""
+
     def __init__(self, args: argparse.Namespace) -> None:
         self.args, self.program = args, programs.find(args.app, args.bindir)
-        self.ranks: list[int] = args.ranks or default_ranks()
+        most = len(machine.gpus()) or len(os.sched_getaffinity(0))
+        self.ranks: list[int] = args.ranks or [1 << i for i in range(most.bit_length())]
         self.launcher = programs.launcher_words(args.launcher, 2)
-        self.status, self.any = VALID, False
-        self.common = ['--seconds', f'{args.seconds:g}', '--profile']
+        self.status, self.ran = VALID, False
         if args.threads is None and not self.launcher:
             args.threads = max(1, machine.cores() // max(self.ranks))
-        for name in ('device', 'threads', 'nonce'):
-            value = getattr(args, name)
-            self.common += [f'--{name}', str(value)] if value is not None else []
+        given = {'seconds': f'{args.seconds:g}', 'device': args.device, 'threads': args.threads, 'nonce': args.nonce}
+        self.common = ['--profile', *(f'--{name}={value}' for name, value in given.items() if value is not None)]
 
-    def there(self, json: str, command: str, words: list[str]) -> Optional[Program]:
-        """Returns the result of a finished run with the same command, or None."""
+    def run(self, kind: str, ranks: int, problem: list[str]) -> Program:
+        """Runs the program, unless it was run so before; Fault if that gives no result."""
+        name, words = f'{kind}-{ranks}-{self.args.app}', [*problem, *self.common]
+        json, output, command = (os.path.join(self.args.into, file) for file in (
+            f'{name}.json', f'{name}.out', f'.{name}.command'))
+        asked = shlex.join([self.program, *self.launcher, *words])
         try:
-            with open(command, encoding='utf-8') as file:
-                same = file.read() == shlex.join(words)
-            return results.load(json, Program, self.args.nonce or '') if same else None
+            kept = disk.read_bytes(command).decode() == asked and results.load(json, Program, self.args.nonce or '')
         except (OSError, Fault):
-            return None
-
-    def run(self, kind: str, ranks: int, extents: list[str]) -> Program:
-        """Runs the program once, unless it was run before; Fault if that gives no result."""
-        name = f'{kind}-{ranks}-{self.args.app}'
-        json, output = (os.path.join(self.args.into, f'{name}.{end}') for end in ('json', 'out'))
-        command = os.path.join(self.args.into, f'.{name}.command')
-        words = extents + self.common
-        kept = self.there(json, command, [self.program, *self.launcher, *words])
+            kept = None
         if kept:
-            self.any = True
+            self.ran = True
             return kept
         print(f'{name}: {self.args.app} on {ranks}', file=sys.stderr, flush=True)
         got = programs.measure(self.program, words, json, output, self.launcher, ranks, self.args.nonce or '',
                                self.args.limit)
         if not got.result:
-            see = f' (see {output})' if self.any else ''
-            if not self.any:  # a refusal leaves nothing
+            if not self.ran:  # a refusal leaves nothing
                 disk.remove(output)
-            raise Fault(programs.status_of(got.ended), f'{name}: {got.why}{see}')
+            raise Fault(programs.status_of(got.ended), f'{name}: {got.why}' + f' (see {output})' * self.ran)
         if got.result.ranks != ranks:
             raise Fault(ENVIRONMENT, f'{name}: the program ran on {got.result.ranks} ranks: was it built with the MPI of '
                         'the launcher?')
-        self.any = True
-        disk.save_bytes(command, shlex.join([self.program, *self.launcher, *words]).encode())
+        self.ran = True
+        disk.save_bytes(command, asked.encode())
         print(f'{name}: {minutes(got.ended.seconds)}', file=sys.stderr, flush=True)
         return got.result
 
-    def fixed(self, ranks: int, ran: Program) -> tuple[Program, list[str]]:
-        """Returns a run of the problem that strong scaling divides, and the options that name the problem."""
+    def fixed(self, ran: Program) -> list[str]:
+        """Returns the options of the problem that strong scaling divides."""
         extents = {name: str(ran.options[name]) for name in programs.EXTENTS[self.args.app]}
-        fitting = dict(extents)
         if self.args.app == 'nekbone':
-            fitting['elements'] = divided(extents['elements'], divisor(self.ranks))
-        size = [word for name, value in fitting.items() for word in (f'--{name}', value)]
-        return (self.run('strong', ranks, size) if fitting != extents else ran), size
+            extents['elements'] = divided(extents['elements'], divisor(self.ranks))
+        return [word for name, value in extents.items() for word in (f'--{name}', value)]
 
     def series(self, kind: str) -> list[Point]:
         """Returns the points of one kind. A number of ranks that fails ends the series: earlier points count."""
         points: list[Point] = []
-        size = ['--size', self.args.size]
+        problem = size = ['--size', self.args.size]
         for ranks in self.ranks:
             try:
-                ran = self.run('weak' if ranks == self.ranks[0] else kind, ranks, size)
+                ran = self.run(kind if points else 'weak', ranks, problem)
             except Fault as fault:
                 if not points:
                     raise
@@ -134,15 +121,39 @@ class Scaling:
                 points.append(Point(ranks=ranks, verdict=None, why=str(fault)))
                 self.status = max(self.status, fault.status)
                 break
-            if kind == 'strong' and not points:  # the same problem for all
-                ran, size = self.fixed(ranks, ran)
+            if kind == 'strong' and problem == size:  # the same problem for all
+                problem = self.fixed(ran)
+                if any(str(ran.options[name[2:]]) != value for name, value in zip(problem[::2], problem[1::2])):
+                    ran = self.run(kind, ranks, problem)
             points.append(point_of(kind, ranks, ran, points))
         return points
 
 
+# ---- Where the time of a profiled solve goes ----
+
+PHASES = {'pack': 'pack', 'unpack': 'pack', 'messages': 'messages', 'sum': 'sums', 'waiting': 'waiting'}
+PARTS = ('compute', *dict.fromkeys(PHASES.values()))
+EXCHANGES = ('halo', 'gather-scatter')  # timers around an exchange
+
+
+def phases_of(profile: Sequence[Record], ranks: int) -> dict[str, float]:
+    """Returns the seconds of each phase, of an average rank. What is in no timer of a phase is computing; an exchange
+    on the stream of GPUs is not divided, and is messages. Nothing if there is no profile, or if several ranks have no
+    timer of a phase, because a kernel does everything."""
+    seconds = dict.fromkeys(PARTS, 0.0)
+    told = ranks == 1
+    for timer in profile:
+        below = [other for other in profile if other.timer.rpartition('/')[0] == timer.timer]
+        name = timer.timer.rpartition('/')[2]
+        phase = 'messages' if ranks > 1 and name in EXCHANGES and not below else PHASES.get(name, 'compute')
+        told = told or phase != 'compute'
+        seconds[phase] += max(0.0, timer.seconds - sum(other.seconds for other in below))
+    return seconds if told and profile else {}
+
+
 def point_of(kind: str, ranks: int, ran: Program, before: list[Point]) -> Point:
     rung = ran.rungs[0]
-    phases = phases_of(rung.profile, ranks) or {}
+    phases = phases_of(rung.profile, ranks)
     whole = sum(phases.values())
     point = Point(ranks=ranks, verdict=rung.verdict, rung=rung.name, why='; '.join(rung.disturbed),
                   spread=rung.spread if (rung.windows or 0) > 1 else None, seconds_per_unit=rung.seconds_per_unit,
@@ -170,13 +181,6 @@ def print_series(kind: str, points: list[Point]) -> None:
             print(f'{"":14}  {point.verdict}{": " if point.why else ""}{point.why}')
 
 
-def record_of(args: argparse.Namespace, over: str, more: Json) -> Scale:
-    return Scale.from_json({
-        'schema': results.SCHEMA, 'kind': 'scale', 'app': args.app, 'size': args.size, 'nonce': args.nonce or '',
-        'over': over, 'command': ['rooftop', *sys.argv[1:]], 'environment': machine.environment(),
-        **more})
-
-
 def main(args: argparse.Namespace) -> int:
     args.into = args.into or f'scale-{args.app}'
     scaling, new = Scaling(args), not os.path.isdir(args.into)
@@ -184,11 +188,14 @@ def main(args: argparse.Namespace) -> int:
     held = lock(args.into)
     try:
         found = {kind: scaling.series(kind) for kind in ('strong', 'weak')}
-        scale = record_of(args, 'GPUs' if machine.gpus() and args.device != 'cpu' else 'ranks', found)
+        scale = Scale.from_json({
+            'schema': results.SCHEMA, 'kind': 'scale', 'app': args.app, 'size': args.size, 'nonce': args.nonce or '',
+            'over': 'GPUs' if machine.gpus() and args.device != 'cpu' else 'ranks',
+            'command': ['rooftop', *sys.argv[1:]], 'environment': machine.environment(), **found})
         disk.save(os.path.join(args.into, f'scale-{args.app}.json'), scale.to_json())
     finally:
         os.close(held)
-        if not scaling.any:
+        if not scaling.ran:
             disk.remove(os.path.join(args.into, '.lock'))
             os.rmdir(args.into) if new and not os.listdir(args.into) else None
     for kind, points in found.items():

@@ -9,7 +9,7 @@ from . import USAGE, Fault, disk, picture, plots
 from .evidence import Evidence
 from .figures import DASH, Result, Rung, column, percent, scaled, share_text, short, time_unit
 from .page import Columns, Markup, inline, join, listed, parts
-from .phases import PARTS
+from .scale import PARTS
 from .results import Program, Scale
 
 PURPOSES = {
