@@ -107,10 +107,7 @@ def ask(program: str, *arguments: str) -> str:
 
 def options(program: str) -> set[str]:
     """Returns the names of all options of this build."""
-    names = set()
-    for _, name in re.findall(r'^\s+--(\[no-\])?([\w-]+)', ask(program, '--help'), re.M):
-        names.add(f'--{name}')
-    return names
+    return {f'--{name}' for name in re.findall(r'^\s+--(?:\[no-\])?([\w-]+)', ask(program, '--help'), re.M)}
 
 
 SLOW_BLAS = 'the reference BLAS'  # as configure names it
@@ -252,21 +249,6 @@ def bytes_of(need: str) -> float:
     return sum(float(amount) * 2.0 ** units[unit] for amount, unit in re.findall(r'([\d.]+) ([KMGT]?i?B) of', need))
 
 
-def obtain(command: Sequence[str], part: str, nonce: str, said: Optional[str], limit: Optional[float],
-           tick: Optional[Tick], grace: float) -> Measured:
-    """Runs a command that writes its result into the file `part`, and judges whether it counts."""
-    ended = settled(run(command, said, limit, tick, grace))
-    if ended.exit != VALID:
-        return Measured(ended, None, reason(ended))
-    try:
-        result = results.load(part, Program, nonce)
-    except Fault as fault:
-        return Measured(ended, None, str(fault))
-    if result.verdict not in results.RIGHT:
-        return Measured(ended, None, f'ended with 0, but its verdict is {result.verdict}')
-    return Measured(ended, result, '')
-
-
 def measure(program: str, arguments: Sequence[str], json: str, output: Optional[str] = None,
             launcher: Sequence[str] = (), ranks: int = 1, nonce: str = '', limit: Optional[float] = None,
             tick: Optional[Tick] = None, grace: float = GRACE) -> Measured:
@@ -275,11 +257,19 @@ def measure(program: str, arguments: Sequence[str], json: str, output: Optional[
     part = disk.part_of(json)
     disk.remove(json)
     disk.remove(part)
-    command = launched([program, *arguments, '--json', part], launcher, ranks)
+    ended = None
     try:
-        got = obtain(command, part, nonce, output, limit, tick, grace)
-        if got.result:
-            disk.settle(part, json)
-        return got._replace(why=got.why.replace(part, json))
+        ended = settled(run(launched([program, *arguments, '--json', part], launcher, ranks), output, limit, tick, grace))
+        if ended.exit != VALID:
+            return Measured(ended, None, reason(ended).replace(part, json))
+        result = results.load(part, Program, nonce)
+        if result.verdict not in results.RIGHT:
+            return Measured(ended, None, f'ended with 0, but its verdict is {result.verdict}')
+        disk.settle(part, json)
+        return Measured(ended, result, '')
+    except Fault as fault:
+        if not ended:
+            raise
+        return Measured(ended, None, str(fault).replace(part, json))
     finally:
         disk.remove(part)

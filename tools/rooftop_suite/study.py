@@ -137,11 +137,10 @@ def run(job: Job, args: argparse.Namespace) -> bool:
     program, path = programs.find(job.series.app, args.bindir), os.path.join(args.into, 'runs', job.name)
     launcher = programs.launcher_words(args.launcher, args.ranks)
     got = programs.measure(program, [*words, '--quiet'], f'{path}.json', launcher=launcher, ranks=args.ranks)
-    if got.result:
-        return True
-    if got.ended.exit not in (VALID, INVALID, 4) and 'cannot run this problem' not in got.why:
-        raise Fault(programs.status_of(got.ended), f'{got.why}: {shlex.join([program, *words])}')
-    disk.save_bytes(f'{path}.failed', got.why.encode())
+    if not got.result:
+        if got.ended.exit not in (VALID, INVALID, 4) and 'cannot run this problem' not in got.why:
+            raise Fault(programs.status_of(got.ended), f'{got.why}: {shlex.join([program, *words])}')
+        disk.save_bytes(f'{path}.failed', got.why.encode())
     return True
 
 
@@ -152,27 +151,25 @@ def jobs_of(table: list[Series], repeats: int) -> list[Job]:
             for series in table if point in series.points]
 
 
-def run_all(table: list[Series], args: argparse.Namespace) -> None:
-    disk.make_folder(os.path.join(args.into, 'runs'))
+def run_all(table: list[Series], text: str, args: argparse.Namespace) -> None:
+    """Runs what is not there. A folder has runs of one table and number of ranks."""
+    path, mine = os.path.join(args.into, 'study.json'), {'table': text, 'ranks': args.ranks}
+    for app in dict.fromkeys(series.app for series in table):
+        programs.rungs(programs.find(app, args.bindir))
+    if not os.path.exists(path):
+        disk.make_folder(os.path.join(args.into, 'runs'), USAGE)
+        disk.save(path, mine)
+    elif disk.parse(path) != disk.printable(mine):
+        raise Fault(USAGE, f'{args.into} has runs of another table or other --ranks: give another --into')
     jobs = jobs_of(table, args.repeats)
     todo = [job for job in jobs if read(args.into, job.name) is None]
     made, begin = 0, time.monotonic()
     for i, job in enumerate(todo):
-        left = (time.monotonic() - begin) / i * (len(todo) - i) if i else 0
-        print(f'{i + 1}/{len(todo)}  {job.series.name} {job.point}{f" again ({job.repeat})" if job.repeat else ""}'
-              f'{f"; {minutes(left)} left" if i else ""}', flush=True)
+        left = f'; {minutes((time.monotonic() - begin) / i * (len(todo) - i))} left' if i else ''
+        print(f'{i + 1}/{len(todo)}  {job.series.name} {job.point}{f" again ({job.repeat})" if job.repeat else ""}{left}',
+              flush=True)
         made += run(job, args)
     print(f'{made} runs made, {len(jobs) - len(todo)} were there')
-
-
-def check_settings(text: str, args: argparse.Namespace) -> None:
-    """Refuses to mix runs of different tables or ranks in one folder."""
-    path, mine = os.path.join(args.into, 'study.json'), {'table': text, 'ranks': args.ranks}
-    if not os.path.exists(path):
-        disk.make_folder(args.into, USAGE)
-        disk.save(path, mine)
-    elif disk.parse(path) != disk.printable(mine):
-        raise Fault(USAGE, f'{args.into} has runs of another table or other --ranks: give another --into')
 
 
 # ---- What was measured ----
@@ -241,13 +238,13 @@ class Report:
         gains = {point: self.gain(*pair) for point, pair in self.pairs(series, base).items()}
         if not gains:
             return f'{series.name} / {base}: not measured yet', False
-        most, worst = max(gains, key=lambda p: gains[p][0]), min(gains, key=lambda p: gains[p][0])
-        median = statistics.median(ratio for ratio, _ in gains.values())
+        ratios = {point: ratio for point, (ratio, _) in gains.items()}
+        most, worst = max(ratios, key=ratios.__getitem__), min(ratios, key=ratios.__getitem__)
         said = {word: [p for p, (_, verdict) in gains.items() if verdict == word] for word in ('faster', 'slower')}
-        beyond = ', '.join(f'{word} at {len(points)}{" (" if points else ""}{"; ".join(points)}{")" if points else ""}'
+        beyond = ', '.join(f'{word} at {len(points)}' + f' ({"; ".join(points)})' * bool(points)
                            for word, points in said.items())
-        return f'{series.name} / {base}: {len(gains)} points, median gain {median:.3f}x, largest ' \
-               f'{gains[most][0]:.3f}x ({most}), least {gains[worst][0]:.3f}x ({worst}); beyond the noise {beyond}', \
+        return f'{series.name} / {base}: {len(gains)} points, median gain {statistics.median(ratios.values()):.3f}x, ' \
+               f'largest {ratios[most]:.3f}x ({most}), least {ratios[worst]:.3f}x ({worst}); beyond the noise {beyond}', \
             bool(said['slower'])
 
     def machine(self) -> list[str]:
@@ -283,10 +280,7 @@ def main(args: argparse.Namespace) -> int:
     table = series_of(text, args.table)
     try:
         if not args.report:
-            for app in dict.fromkeys(series.app for series in table):
-                programs.rungs(programs.find(app, args.bindir))
-            check_settings(text, args)
-            run_all(table, args)
+            run_all(table, text, args)
     except Interrupted as interrupted:
         interrupted.hint = 'finished runs are kept: the same command continues'
         raise
