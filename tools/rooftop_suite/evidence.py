@@ -58,7 +58,7 @@ class Evidence:
         judged = judge.judged(self.file(name), follow=False)
         record = judged.record if isinstance(judged.record, kind) else None
         faults: list[str] = judged.wrong if record or not judged.record else [f'not the result of a {kind.__name__.lower()}']
-        steps = self.steps if isinstance(record, Program) else []
+        steps: list[Step] = self.steps if isinstance(record, Program) else []
         step = next((one for one in steps if one.json == name), None)
         if step and step.state == 'done' and step.sha256 != disk.sha256_of(self.file(name)):
             faults = ['not the file that the run wrote', *faults]
