@@ -48,11 +48,11 @@ double rt_window_end(double begin)
 
 /* ---- the tree ---- */
 
+typedef struct rt_timer rt_timer_t;
 struct rt_timer {
-    char *name;
-    rt_timer_t *parent, *first_child, *last_child, *next;
-    rt_timer_result_t total; /* its name and depth are set by rt_timer_result */
-    bool on_device;          /* the call that is running, as is `began` */
+    rt_timer_t *parent, *next; /* next: depth first, below all that is before it */
+    rt_timer_result_t total;
+    bool on_device; /* the call that is running, as is `began` */
     double began;
 #if RT_HAVE_CUDA
     cudaEvent_t start_event;
@@ -60,41 +60,31 @@ struct rt_timer {
 };
 
 static bool enabled;
-static rt_timer_t root;             /* has no name and is never timed */
-static rt_timer_t *running = &root; /* innermost */
+static rt_timer_t root = {.total.depth = -1}; /* is never timed */
+static rt_timer_t *running = &root;           /* innermost */
 
-static rt_timer_t *child_find(const rt_timer_t *parent, const char *name)
+/* Returns the timer of this name below the one that is running; makes it if there is none. */
+static rt_timer_t *child_of_running(const char *name)
 {
-    rt_timer_t *t = parent->first_child;
-    while (t && strcmp(t->name, name) != 0)
-        t = t->next;
-    return t;
-}
-
-static rt_timer_t *child_new(rt_timer_t *parent, const char *name)
-{
-    rt_timer_t *t = calloc(1, sizeof *t);
-    RT_EXPECT(t, RT_MEMORY, "out of memory for timer %s", name);
-    t->name = strdup(name);
-    RT_EXPECT(t->name, RT_MEMORY, "out of memory for timer %s", name);
-    t->parent = parent;
-    if (parent->last_child)
-        parent->last_child->next = t;
-    else
-        parent->first_child = t;
-    parent->last_child = t;
-    return t;
-}
-
-static void children_destroy(rt_timer_t *parent)
-{
-    for (rt_timer_t *t = parent->first_child, *next; t; t = next) {
-        next = t->next;
-        children_destroy(t);
-        free(t->name);
-        free(t);
+    rt_timer_t *last = running;
+    for (rt_timer_t *t = running->next; t && t->total.depth > running->total.depth; t = t->next) {
+        if (t->parent == running && strcmp(t->total.name, name) == 0)
+            return t;
+        last = t;
     }
-    parent->first_child = parent->last_child = NULL;
+    const char *above = running == &root ? "" : running->total.path;
+    const size_t room = strlen(above) + strlen(name) + 2;
+    rt_timer_t *t = calloc(1, sizeof *t);
+    char *path = malloc(room);
+    RT_EXPECT(t && path, RT_MEMORY, "out of memory for timer %s", name);
+    snprintf(path, room, "%s%s%s", above, *above ? "/" : "", name);
+    t->total.path = path;
+    t->total.name = path + strlen(path) - strlen(name);
+    t->total.depth = running->total.depth + 1;
+    t->parent = running;
+    t->next = last->next;
+    last->next = t;
+    return t;
 }
 
 static void add_call(rt_timer_t *t, double seconds)
@@ -228,10 +218,7 @@ void rt_timer_start(const char *name, rt_kind_t kind)
     if (!enabled)
         return;
     range_begin(name);
-    rt_timer_t *t = child_find(running, name);
-    if (!t)
-        t = child_new(running, name);
-    running = t;
+    rt_timer_t *t = running = child_of_running(name);
     t->on_device = on_stream(kind);
     if (t->on_device) {
         device_start(t);
@@ -247,8 +234,8 @@ void rt_timer_stop(const char *name)
         return;
     rt_timer_t *t = running;
     RT_EXPECT(t != &root, RT_INVALID, "rt_timer_stop(\"%s\"): no timer is running", name);
-    RT_EXPECT(strcmp(t->name, name) == 0, RT_INVALID,
-              "rt_timer_stop(\"%s\"): the innermost timer is \"%s\"", name, t->name);
+    RT_EXPECT(strcmp(t->total.name, name) == 0, RT_INVALID,
+              "rt_timer_stop(\"%s\"): the innermost timer is \"%s\"", name, t->total.name);
     if (t->on_device) {
         device_stop(t);
     } else {
@@ -268,27 +255,20 @@ void rt_timer_work(double bytes, double flops)
     running->total.flops += flops;
 }
 
-static void credit_below(rt_timer_t *parent, const char *name, double bytes, double flops)
-{
-    for (rt_timer_t *t = parent->first_child; t; t = t->next) {
-        if (strcmp(t->name, name) == 0) {
-            t->total.bytes += (double)t->total.calls * bytes;
-            t->total.flops += (double)t->total.calls * flops;
-        }
-        credit_below(t, name, bytes, flops);
-    }
-}
-
 void rt_timer_credit(const char *name, double bytes, double flops)
 {
     resolve(); /* calls are counted when their events are read */
-    credit_below(&root, name, bytes, flops);
+    for (rt_timer_t *t = root.next; t; t = t->next)
+        if (strcmp(t->total.name, name) == 0) {
+            t->total.bytes += (double)t->total.calls * bytes;
+            t->total.flops += (double)t->total.calls * flops;
+        }
 }
 
 void rt_timer_enable(bool on)
 {
     RT_EXPECT(running == &root, RT_INVALID, "rt_timer_enable: timer \"%s\" is running",
-              running->name);
+              running->total.name);
     enabled = on;
 }
 
@@ -300,36 +280,24 @@ bool rt_timer_enabled(void)
 void rt_timer_reset(void)
 {
     RT_EXPECT(running == &root, RT_INVALID, "rt_timer_reset: timer \"%s\" is running",
-              running->name);
+              running->total.name);
     resolve(); /* the events go back to the pool */
     pool_destroy();
-    children_destroy(&root);
-}
-
-/* Returns timer *i in depth-first order below `parent`, or NULL. Counts *i down by the timers it
- * passes. */
-static rt_timer_t *nth(const rt_timer_t *parent, int depth, int *i, int *depth_found)
-{
-    for (rt_timer_t *t = parent->first_child; t; t = t->next) {
-        *depth_found = depth;
-        if ((*i)-- == 0)
-            return t;
-        rt_timer_t *below = nth(t, depth + 1, i, depth_found);
-        if (below)
-            return below;
+    for (rt_timer_t *t = root.next, *next; t; t = next) {
+        next = t->next;
+        free((void *)t->total.path);
+        free(t);
     }
-    return NULL;
+    root.next = NULL;
 }
 
 bool rt_timer_result(int i, rt_timer_result_t *out)
 {
     resolve();
-    int depth = 0;
-    const rt_timer_t *t = nth(&root, 0, &i, &depth);
-    if (!t)
-        return false;
-    *out = t->total;
-    out->name = t->name;
-    out->depth = depth;
-    return true;
+    const rt_timer_t *t = root.next;
+    for (; t && i > 0; i--)
+        t = t->next;
+    if (t)
+        *out = t->total;
+    return t != NULL;
 }

@@ -20,8 +20,6 @@ RT_C_BEGIN
 /* Returns seconds of a monotonic clock. */
 double rt_clock(void);
 
-typedef struct rt_timer rt_timer_t;
-
 /* Start and stop the timer of this name below the one that is running (the same name under two
  * parents is two timers). Start and stop nest like brackets (checked). `kind` RT_CPU uses the host
  * clock and waits for the device at both ends, so that it may enclose device work. Other kinds use
@@ -39,7 +37,7 @@ bool rt_timer_enabled(void);
 void rt_timer_reset(void); /* forgets all timers */
 
 typedef struct {
-    const char *name;
+    const char *path, *name; /* "solve/operator/halo", "halo" */
     int depth;
     long calls;
     double min, max, sum; /* seconds: shortest and longest call, total on this rank */

@@ -68,27 +68,13 @@ static void add_json(json_t *rows, const char *path, const total_t *t)
     rt_json_real(row, "bytes", t->bytes);
 }
 
-/* Replaces the end of "solve/operator/halo" by a timer of this depth. */
-static void step_to(char path[PATH], const rt_timer_result_t *timer)
-{
-    char *end = path;
-    for (int depth = 0; depth < timer->depth; depth++)
-        end = strchr(end, '/') ? strchr(end, '/') + 1 : end + strlen(end);
-    if (end > path && end[-1] != '/' && end < path + PATH - 1)
-        *end++ = '/';
-    snprintf(end, (size_t)(path + PATH - end), "%s", timer->name);
-}
-
 /* Finds this rank's timer of that path; one without calls if there is none. */
 static rt_timer_result_t find_path(const char *path)
 {
-    char mine[PATH] = "";
     rt_timer_result_t timer;
-    for (int i = 0; rt_timer_result(i, &timer); i++) {
-        step_to(mine, &timer);
-        if (strcmp(mine, path) == 0)
+    for (int i = 0; rt_timer_result(i, &timer); i++)
+        if (strcmp(timer.path, path) == 0)
             return timer;
-    }
     memset(&timer, 0, sizeof timer);
     return timer;
 }
@@ -105,10 +91,8 @@ void rt_timer_print(FILE *out, double bandwidth, json_t *rows)
     RT_EXPECT(all, RT_MEMORY, "out of memory for the timers of %d ranks", size);
     char path[PATH] = "";
     for (int i = 0;; i++) { /* the timers of rank 0, one by one; an empty path is the end */
-        if (rank == 0 && rt_timer_result(i, &timer))
-            step_to(path, &timer);
-        else
-            path[0] = '\0';
+        const bool any = rank == 0 && rt_timer_result(i, &timer);
+        snprintf(path, sizeof path, "%s", any ? timer.path : "");
         rt_comm_bcast(path, sizeof path, 0);
         if (path[0] == '\0')
             break;
