@@ -62,32 +62,21 @@ rt_halo_t *alya_halo_new(const alya_mesh_t *mesh, const char *transport, rt_kind
                          rt_space_t space, int r_stride)
 {
     const int values = r_stride > 0 ? 3 : 1, stride = r_stride > 0 ? r_stride : 1;
-    int64_t n = 0;
-    for (int64_t i = 0; i < mesh->nodes; i++)
-        n += (mesh->flags[i] & ALYA_SHARED) != 0 ? values : 0;
-    double any = (double)n;
+    rt_halo_list_t list = {0};
+    while (rt_halo_list_again(&list))
+        for (int64_t i = 0; i < mesh->nodes; i++)
+            for (int c = 0; c < values && (mesh->flags[i] & ALYA_SHARED); c++)
+                rt_halo_list_add(&list, i * stride + c, mesh->node_id[i] * values + c, false);
+    double any = (double)list.n;
     rt_comm_sum(&any, 1);
-    if (any == 0)
+    if (any == 0) {
+        rt_halo_list_destroy(&list);
         return NULL;
-    int64_t *index = RT_NEW(int64_t, (size_t)n, RT_HOST);
-    int64_t *gid = RT_NEW(int64_t, (size_t)n, RT_HOST);
-    n = 0;
-    for (int64_t i = 0; i < mesh->nodes; i++)
-        for (int c = 0; c < values && (mesh->flags[i] & ALYA_SHARED); c++) {
-            index[n] = i * stride + c;
-            gid[n++] = mesh->node_id[i] * values + c;
-        }
-    rt_halo_desc_t desc = {.n = n,
-                           .index = index,
-                           .gid = gid,
-                           .max_components = 3 / values,
-                           .kind = kind,
-                           .space = space,
-                           .transport = transport};
-    rt_halo_t *halo = rt_halo_new(&desc);
-    RT_FREE(index, RT_HOST);
-    RT_FREE(gid, RT_HOST);
-    return halo;
+    }
+    return rt_halo_of_list(
+        &list, false,
+        (rt_halo_desc_t){
+            .max_components = 3 / values, .kind = kind, .space = space, .transport = transport});
 }
 
 /* --- the time step --- */

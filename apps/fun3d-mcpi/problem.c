@@ -48,28 +48,16 @@ static void make_system(mcpi_problem_t *p)
 /* --- halo --- */
 
 /* Makes the halo of colour c. Its entries are the rows that other ranks need, then the ghosts. */
-static rt_halo_t *halo_of_colour(const mcpi_part_t *part, int c, int nb, rt_halo_desc_t desc)
+static rt_halo_t *halo_of_colour(const mcpi_part_t *part, int c, rt_halo_desc_t desc)
 {
-    const int64_t own = part->boundary_end[c] - part->colour_start[c];
-    const int64_t n = own + part->ghost_start[c + 1] - part->ghost_start[c];
-    int64_t *index = RT_NEW(int64_t, (size_t)n, RT_HOST);
-    int64_t *gid = RT_NEW(int64_t, (size_t)n, RT_HOST);
-    uint8_t *owner = RT_NEW(uint8_t, (size_t)n, RT_HOST);
-    for (int64_t i = 0; i < n; i++) {
-        index[i] = i < own ? part->colour_start[c] + i : part->ghost_start[c] + i - own;
-        gid[i] = part->global[index[i]];
-        owner[i] = i < own;
+    rt_halo_list_t list = {0};
+    while (rt_halo_list_again(&list)) {
+        for (int64_t i = part->colour_start[c]; i < part->boundary_end[c]; i++)
+            rt_halo_list_add(&list, i, part->global[i], true);
+        for (int64_t i = part->ghost_start[c]; i < part->ghost_start[c + 1]; i++)
+            rt_halo_list_add(&list, i, part->global[i], false);
     }
-    desc.n = n;
-    desc.index = index;
-    desc.gid = gid;
-    desc.owner = owner;
-    desc.max_components = nb;
-    rt_halo_t *halo = rt_halo_new(&desc);
-    RT_FREE(index, RT_HOST);
-    RT_FREE(gid, RT_HOST);
-    RT_FREE(owner, RT_HOST);
-    return halo;
+    return rt_halo_of_list(&list, true, desc);
 }
 
 rt_halo_t **mcpi_halo_new(const mcpi_part_t *part, int nb, const char *transport, rt_kind_t kind,
@@ -77,10 +65,11 @@ rt_halo_t **mcpi_halo_new(const mcpi_part_t *part, int nb, const char *transport
 {
     if (rt_comm_size() == 1)
         return NULL;
-    const rt_halo_desc_t desc = {.kind = kind, .space = space, .transport = transport};
+    const rt_halo_desc_t desc = {
+        .max_components = nb, .kind = kind, .space = space, .transport = transport};
     rt_halo_t **halo = RT_NEW(rt_halo_t *, (size_t)part->colours, RT_HOST);
     for (int c = 0; c < part->colours; c++)
-        halo[c] = halo_of_colour(part, c, nb, desc);
+        halo[c] = halo_of_colour(part, c, desc);
     return halo;
 }
 

@@ -281,40 +281,17 @@ void gfnn_halo_count(const gfnn_box_t *box, int width, int64_t *local, int64_t *
     *shared = copies - nodes; /* once for each other rank that has it: see rt_halo_predict */
 }
 
-static int64_t count_entries(const line_t line[3])
-{
-    int64_t nodes = 1, closed = 1;
-    for (int d = 0; d < 3; d++) {
-        int64_t of_nodes = 0, of_closed = 0;
-        for (int64_t i = 0; i < line[d].length; i++) {
-            of_nodes += line[d].node[i] >= 0;
-            of_closed += line[d].node[i] >= 0 && !line[d].open[i];
-        }
-        nodes *= of_nodes;
-        closed *= of_closed;
-    }
-    return nodes - closed;
-}
-
-typedef struct {
-    int64_t n, *index, *gid;
-    uint8_t *owner;
-} entries_t;
-
 static void list_row(const gfnn_box_t *box, const gfnn_grid_t *grid, int width, const line_t *line,
-                     int64_t j, int64_t k, entries_t *e)
+                     int64_t j, int64_t k, rt_halo_list_t *list)
 {
     const bool open = line[1].open[j] || line[2].open[k];
     const bool own = j >= width && j < width + box->n[1] && k >= width && k < width + box->n[2];
     const int64_t at = gfnn_at(grid, -width, j - width, k - width);
     const int64_t gid = box->N[0] * (line[1].node[j] + box->N[1] * line[2].node[k]);
-    for (int64_t i = 0; i < line[0].length; i++) {
-        if (line[0].node[i] < 0 || !(open || line[0].open[i]))
-            continue;
-        e->index[e->n] = at + i;
-        e->gid[e->n] = gid + line[0].node[i];
-        e->owner[e->n++] = own && i >= width && i < width + box->n[0];
-    }
+    for (int64_t i = 0; i < line[0].length; i++)
+        if (line[0].node[i] >= 0 && (open || line[0].open[i]))
+            rt_halo_list_add(list, at + i, gid + line[0].node[i],
+                             own && i >= width && i < width + box->n[0]);
 }
 
 rt_halo_t *gfnn_halo_new(const gfnn_box_t *box, const gfnn_grid_t *grid, int width,
@@ -327,26 +304,16 @@ rt_halo_t *gfnn_halo_new(const gfnn_box_t *box, const gfnn_grid_t *grid, int wid
     line_t line[3];
     for (int d = 0; d < 3; d++)
         line[d] = line_new(box, d, width);
-    const int64_t n = count_entries(line);
-    entries_t e = {.index = RT_NEW(int64_t, (size_t)n, RT_HOST),
-                   .gid = RT_NEW(int64_t, (size_t)n, RT_HOST),
-                   .owner = RT_NEW(uint8_t, (size_t)n, RT_HOST)};
-    for (int64_t k = 0; k < line[2].length; k++)
-        for (int64_t j = 0; j < line[1].length; j++)
-            if (line[1].node[j] >= 0 && line[2].node[k] >= 0)
-                list_row(box, grid, width, line, j, k, &e);
-    const rt_halo_desc_t desc = {.n = e.n,
-                                 .index = e.index,
-                                 .gid = e.gid,
-                                 .owner = e.owner,
-                                 .max_components = 3,
-                                 .kind = kind,
-                                 .space = space,
-                                 .transport = transport};
-    rt_halo_t *halo = rt_halo_new(&desc);
-    RT_FREE(e.index, RT_HOST);
-    RT_FREE(e.gid, RT_HOST);
-    RT_FREE(e.owner, RT_HOST);
+    rt_halo_list_t list = {0};
+    while (rt_halo_list_again(&list))
+        for (int64_t k = 0; k < line[2].length; k++)
+            for (int64_t j = 0; j < line[1].length; j++)
+                if (line[1].node[j] >= 0 && line[2].node[k] >= 0)
+                    list_row(box, grid, width, line, j, k, &list);
+    rt_halo_t *halo = rt_halo_of_list(
+        &list, true,
+        (rt_halo_desc_t){
+            .max_components = 3, .kind = kind, .space = space, .transport = transport});
     for (int d = 0; d < 3; d++)
         line_destroy(&line[d]);
     return halo;

@@ -76,12 +76,10 @@ static bool is_shared(int64_t at, int64_t count, int i, int n)
     return (i == 0 && at > 0) || (i == n - 1 && at < count - 1);
 }
 
-/* Lists the stored points on the surface of local elements that other elements share. Fills index
- * and gid if they are not NULL; returns the number of points. */
-static int64_t list_shared(const nek_config_t *config, int64_t *index, int64_t *gid)
+/* Lists the stored points on the surface of local elements that other elements share. */
+static void list_shared(const nek_config_t *config, rt_halo_list_t *list)
 {
     int n = config->n;
-    int64_t count = 0;
     for (int64_t e = 0; e < config->local_elements; e++) {
         int64_t at[3];
         nek_element_position(config, e, at);
@@ -90,18 +88,12 @@ static int64_t list_shared(const nek_config_t *config, int64_t *index, int64_t *
                 bool jk = is_shared(at[1], config->elements[1], j, n) ||
                           is_shared(at[2], config->elements[2], k, n);
                 /* where neither j nor k is shared, only the two ends of i can be shared */
-                for (int i = 0; i < n; i += jk ? 1 : n - 1) {
-                    if (!jk && !is_shared(at[0], config->elements[0], i, n))
-                        continue;
-                    if (index) {
-                        index[count] = ((e * n + k) * n + j) * n + i;
-                        gid[count] = nek_global_index(config, e, i, j, k);
-                    }
-                    count++;
-                }
+                for (int i = 0; i < n; i += jk ? 1 : n - 1)
+                    if (jk || is_shared(at[0], config->elements[0], i, n))
+                        rt_halo_list_add(list, ((e * n + k) * n + j) * n + i,
+                                         nek_global_index(config, e, i, j, k), false);
             }
     }
-    return count;
 }
 
 void nek_shared_points(const nek_config_t *config, int64_t *on_rank_only, int64_t *with_ranks)
@@ -128,21 +120,13 @@ rt_halo_t *nek_halo_new(const nek_config_t *config, const char *transport, rt_ki
 {
     if (!config->communication)
         return NULL;
-    int64_t n = list_shared(config, NULL, NULL);
-    int64_t *index = RT_NEW(int64_t, (size_t)n, RT_HOST);
-    int64_t *gid = RT_NEW(int64_t, (size_t)n, RT_HOST);
-    list_shared(config, index, gid);
-    rt_halo_desc_t desc = {.n = n,
-                           .index = index,
-                           .gid = gid,
-                           .max_components = 1,
-                           .kind = kind,
-                           .space = space,
-                           .transport = transport};
-    rt_halo_t *halo = rt_halo_new(&desc);
-    RT_FREE(index, RT_HOST);
-    RT_FREE(gid, RT_HOST);
-    return halo;
+    rt_halo_list_t list = {0};
+    while (rt_halo_list_again(&list))
+        list_shared(config, &list);
+    return rt_halo_of_list(
+        &list, false,
+        (rt_halo_desc_t){
+            .max_components = 1, .kind = kind, .space = space, .transport = transport});
 }
 
 /* Sets c to 1 / copies: a point on a face, edge or corner between elements has 2, 4 or 8. */

@@ -102,6 +102,38 @@ void rt_halo_destroy(rt_halo_t *halo)
     free(halo);
 }
 
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+bool rt_halo_list_again(rt_halo_list_t *list)
+{
+    const size_t n = (size_t)list->n;
+    if (list->pass == 1) {
+        list->index = RT_NEW(int64_t, n, RT_HOST);
+        list->gid = RT_NEW(int64_t, n, RT_HOST);
+        list->owner = RT_NEW(uint8_t, n, RT_HOST);
+        list->n = 0;
+    }
+    return list->pass++ < 2;
+}
+
+void rt_halo_list_destroy(rt_halo_list_t *list)
+{
+    RT_FREE(list->index, RT_HOST);
+    RT_FREE(list->gid, RT_HOST);
+    RT_FREE(list->owner, RT_HOST);
+}
+
+rt_halo_t *rt_halo_of_list(rt_halo_list_t *list, bool owners, rt_halo_desc_t desc)
+{
+    desc.n = list->n;
+    desc.index = list->index;
+    desc.gid = list->gid;
+    desc.owner = owners ? list->owner : NULL;
+    rt_halo_t *halo = rt_halo_new(&desc);
+    rt_halo_list_destroy(list);
+    return halo;
+}
+
 /* ---- exchange -------------------------------------------------------------------------------- */
 
 void rt_halo_count(const rt_halo_t *halo, rt_halo_op_t op, const rt_field_t *field)

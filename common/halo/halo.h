@@ -82,6 +82,34 @@ rt_halo_t *rt_halo_new(const rt_halo_desc_t *desc);
 /* Collective. */
 void rt_halo_destroy(rt_halo_t *halo);
 
+/* The lists of a halo in the making, by a loop over its entries that runs twice, first to count them:
+ *
+ *     rt_halo_list_t list = {0};
+ *     while (rt_halo_list_again(&list))
+ *         for (...)
+ *             rt_halo_list_add(&list, index, gid, owner);
+ *     halo = rt_halo_of_list(&list, owners, desc);
+ */
+typedef struct {
+    int64_t n, *index, *gid; /* as in rt_halo_desc_t; NULL while the entries are counted */
+    uint8_t *owner;
+    int pass;
+} rt_halo_list_t;
+bool rt_halo_list_again(rt_halo_list_t *list);
+static inline void rt_halo_list_add(rt_halo_list_t *list, int64_t index, int64_t gid, bool owner)
+{
+    if (list->index) {
+        list->index[list->n] = index;
+        list->gid[list->n] = gid;
+        list->owner[list->n] = owner;
+    }
+    list->n++;
+}
+void rt_halo_list_destroy(rt_halo_list_t *list);
+/* Makes the halo that `desc` describes but for the lists, and destroys these. owners: the list names
+ * them, for RT_HALO_COPY. Collective. */
+rt_halo_t *rt_halo_of_list(rt_halo_list_t *list, bool owners, rt_halo_desc_t desc);
+
 /* Begins and ends an exchange. `field` is copied. Collective over the ranks that share groups. */
 void rt_halo_begin(rt_halo_t *halo, rt_halo_op_t op, const rt_field_t *field);
 void rt_halo_end(rt_halo_t *halo);

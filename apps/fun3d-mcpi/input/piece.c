@@ -177,28 +177,16 @@ mcpi_graph_t *mcpi_graph_cut(const mcpi_graph_t *graph, mcpi_piece_t *piece)
 /* A vertex that has a ghost for a neighbour is that rank's ghost in return. */
 void mcpi_piece_link(mcpi_piece_t *piece, const mcpi_graph_t *graph)
 {
-    int64_t n = 0;
+    rt_halo_list_t list = {0};
     if (rt_comm_size() == 1)
         return;
-    int64_t *index = RT_NEW(int64_t, (size_t)piece->vertices, RT_HOST);
-    for (int64_t v = 0; v < piece->vertices; v++)
-        if (!piece->own[v] || mcpi_has_ghost(graph, piece, v))
-            index[n++] = v;
-    int64_t *gid = RT_NEW(int64_t, (size_t)n, RT_HOST);
-    uint8_t *owner = RT_NEW(uint8_t, (size_t)n, RT_HOST);
-    for (int64_t i = 0; i < n; i++) {
-        gid[i] = piece->number[index[i]];
-        owner[i] = piece->own[index[i]];
-    }
-    piece->halo = rt_halo_new(&(rt_halo_desc_t){.n = n,
-                                                .index = index,
-                                                .gid = gid,
-                                                .owner = owner,
-                                                .max_components = MCPI_PIECE_COMPONENTS,
-                                                .kind = RT_CPU,
-                                                .space = RT_HOST,
-                                                .transport = "staged"});
-    RT_FREE(index, RT_HOST);
-    RT_FREE(gid, RT_HOST);
-    RT_FREE(owner, RT_HOST);
+    while (rt_halo_list_again(&list))
+        for (int64_t v = 0; v < piece->vertices; v++)
+            if (!piece->own[v] || mcpi_has_ghost(graph, piece, v))
+                rt_halo_list_add(&list, v, piece->number[v], piece->own[v]);
+    piece->halo = rt_halo_of_list(&list, true,
+                                  (rt_halo_desc_t){.max_components = MCPI_PIECE_COMPONENTS,
+                                                   .kind = RT_CPU,
+                                                   .space = RT_HOST,
+                                                   .transport = "staged"});
 }

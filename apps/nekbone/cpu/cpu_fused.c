@@ -352,47 +352,35 @@ static void fused_cg(nek_solver_t *s)
 
 /* --- what only this rung needs --- */
 
+/* Lists the points of element e that other ranks share. */
+static void list_outer(const nek_config_t *config, int64_t e, rt_halo_list_t *list)
+{
+    const int n = config->n;
+    int from[3], to[3];
+    for (int d = 0; d < 3; d++)
+        own_points(config, e, d, &from[d], &to[d]);
+    for (int q = 0; q < n * n * n; q++) {
+        const int at[3] = {q % n, q / n % n, q / (n * n)};
+        bool own = true;
+        for (int d = 0; d < 3; d++)
+            own = own && at[d] >= from[d] && at[d] < to[d];
+        if (!own)
+            rt_halo_list_add(list, e * n * n * n + q,
+                             nek_global_index(config, e, at[0], at[1], at[2]), false);
+    }
+}
+
 /* Makes a halo of the points that other ranks share, with all copies of this rank. */
 static rt_halo_t *outer_halo(const nek_config_t *config, const char *transport)
 {
-    const int n = config->n;
-    int64_t count = 0, *index = NULL, *gid = NULL;
-    for (int turn = 0; turn < 2; turn++) { /* first counts, then lists */
-        if (turn == 1) {
-            index = RT_NEW(int64_t, (size_t)count, RT_HOST);
-            gid = RT_NEW(int64_t, (size_t)count, RT_HOST);
-        }
-        count = 0;
-        for (int64_t e = 0; e < config->local_elements; e++) {
-            int from[3], to[3];
-            for (int d = 0; d < 3; d++)
-                own_points(config, e, d, &from[d], &to[d]);
-            for (int q = 0; q < n * n * n; q++) {
-                const int at[3] = {q % n, q / n % n, q / (n * n)};
-                bool own = true;
-                for (int d = 0; d < 3; d++)
-                    own = own && at[d] >= from[d] && at[d] < to[d];
-                if (own)
-                    continue;
-                if (turn == 1) {
-                    index[count] = e * n * n * n + q;
-                    gid[count] = nek_global_index(config, e, at[0], at[1], at[2]);
-                }
-                count++;
-            }
-        }
-    }
-    const rt_halo_desc_t desc = {.n = count,
-                                 .index = index,
-                                 .gid = gid,
-                                 .max_components = 1,
-                                 .kind = RT_CPU,
-                                 .space = RT_HOST,
-                                 .transport = transport};
-    rt_halo_t *halo = rt_halo_new(&desc);
-    RT_FREE(index, RT_HOST);
-    RT_FREE(gid, RT_HOST);
-    return halo;
+    rt_halo_list_t list = {0};
+    while (rt_halo_list_again(&list))
+        for (int64_t e = 0; e < config->local_elements; e++)
+            list_outer(config, e, &list);
+    return rt_halo_of_list(
+        &list, false,
+        (rt_halo_desc_t){
+            .max_components = 1, .kind = RT_CPU, .space = RT_HOST, .transport = transport});
 }
 
 /* There are at most four kinds of position along a direction, so the first element of a kind is

@@ -280,13 +280,13 @@ void nek_pcg_update_p(nek_solver_t *s, double beta, double *p)
 static const int *near_points(const nek_solver_t *s, const nek_grid_t *grid, int *count)
 {
     const nek_config_t *config = s->problem->config;
-    const int64_t n = nek_grid_shared(config, grid, nullptr, nullptr, nullptr);
-    std::vector<int64_t> index(static_cast<size_t>(n)), gid(index.size());
-    std::vector<uint8_t> owner(index.size());
-    nek_grid_shared(config, grid, index.data(), gid.data(), owner.data());
-    const std::vector<int> list(index.begin(), index.end());
-    *count = static_cast<int>(n);
-    return static_cast<const int *>(rt_clone(list.data(), list.size(), sizeof(int), s->space));
+    rt_halo_list_t list = {};
+    while (rt_halo_list_again(&list))
+        nek_grid_list(config, grid, &list);
+    const std::vector<int> index(list.index, list.index + list.n);
+    rt_halo_list_destroy(&list);
+    *count = static_cast<int>(index.size());
+    return static_cast<const int *>(rt_clone(index.data(), index.size(), sizeof(int), s->space));
 }
 
 /* Returns whether all halos of the preconditioner only put work on the stream. */
@@ -379,6 +379,5 @@ void nek_pcg_memory(const nek_config_t *config, rt_space_t space, double bytes[R
                     (1.0 / nek_elements_a_block(config->n) + double{NEK_MOST_LEVELS - 1});
     if (rt_comm_size() > 1)
         bytes[space] += sizeof(double) * static_cast<double>(g.nodes) +
-                        sizeof(int) * static_cast<double>(
-                                          nek_grid_shared(config, &g, nullptr, nullptr, nullptr));
+                        sizeof(int) * static_cast<double>(nek_grid_shared(config, &g));
 }

@@ -43,12 +43,10 @@ nek_grid_t nek_grid_of(const nek_config_t *config, int degree)
     return grid;
 }
 
-int64_t nek_grid_shared(const nek_config_t *config, const nek_grid_t *grid, int64_t *index,
-                        int64_t *gid, uint8_t *owner)
+void nek_grid_list(const nek_config_t *config, const nek_grid_t *grid, rt_halo_list_t *list)
 {
     const int N = grid->degree;
     const bool whole = N == 1;
-    int64_t count = 0;
     for (int64_t q = 0; q < grid->nodes; q++) {
         const int64_t in[3] = {q % grid->points[0], q / grid->points[0] % grid->points[1],
                                q / ((int64_t)grid->points[0] * grid->points[1])};
@@ -67,16 +65,16 @@ int64_t nek_grid_shared(const nek_config_t *config, const nek_grid_t *grid, int6
             id += stride * g;
             stride *= extent;
         }
-        if (!near || !inside)
-            continue;
-        if (index) {
-            index[count] = q;
-            gid[count] = id;
-            owner[count] = own;
-        }
-        count++;
+        if (near && inside)
+            rt_halo_list_add(list, q, id, own);
     }
-    return count;
+}
+
+int64_t nek_grid_shared(const nek_config_t *config, const nek_grid_t *grid)
+{
+    rt_halo_list_t list = {0};
+    nek_grid_list(config, grid, &list);
+    return list.n;
 }
 
 rt_halo_t *nek_grid_halo(const nek_config_t *config, const nek_grid_t *grid, const char *transport,
@@ -84,24 +82,13 @@ rt_halo_t *nek_grid_halo(const nek_config_t *config, const nek_grid_t *grid, con
 {
     if (rt_comm_size() == 1)
         return NULL;
-    const int64_t n = nek_grid_shared(config, grid, NULL, NULL, NULL);
-    int64_t *index = RT_NEW(int64_t, (size_t)n, RT_HOST);
-    int64_t *gid = RT_NEW(int64_t, (size_t)n, RT_HOST);
-    uint8_t *owner = RT_NEW(uint8_t, (size_t)n, RT_HOST);
-    nek_grid_shared(config, grid, index, gid, owner);
-    const rt_halo_desc_t desc = {.n = n,
-                                 .index = index,
-                                 .gid = gid,
-                                 .owner = owner,
-                                 .max_components = 1,
-                                 .kind = kind,
-                                 .space = space,
-                                 .transport = transport};
-    rt_halo_t *halo = rt_halo_new(&desc);
-    RT_FREE(index, RT_HOST);
-    RT_FREE(gid, RT_HOST);
-    RT_FREE(owner, RT_HOST);
-    return halo;
+    rt_halo_list_t list = {0};
+    while (rt_halo_list_again(&list))
+        nek_grid_list(config, grid, &list);
+    return rt_halo_of_list(
+        &list, true,
+        (rt_halo_desc_t){
+            .max_components = 1, .kind = kind, .space = space, .transport = transport});
 }
 
 /* --- transfers and operators --- */
@@ -280,8 +267,7 @@ double nek_levels_memory(const nek_config_t *config)
         values += l == count - 1 ? (NEK_STENCIL + 1) * (double)g.nodes
                                  : elements * 3 * patch * (patch + 1);
         if (rt_comm_size() > 1)
-            halos += (double)rt_halo_predict(0, nek_grid_shared(config, &g, NULL, NULL, NULL), 1,
-                                             RT_HOST);
+            halos += (double)rt_halo_predict(0, nek_grid_shared(config, &g), 1, RT_HOST);
     }
     return sizeof(nek_levels_t) + sizeof(double) * values + halos;
 }

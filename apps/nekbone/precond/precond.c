@@ -282,7 +282,7 @@ void nek_single_memory(const nek_config_t *config, rt_space_t space, double byte
         floats += 2 * nodes + (l == count - 1 ? (4 + NEK_STENCIL + 1) * nodes
                                               : elements * 3 * patch * (patch + 1));
         if (rt_comm_size() > 1) {
-            const int64_t shared = nek_grid_shared(config, &g, NULL, NULL, NULL);
+            const int64_t shared = nek_grid_shared(config, &g);
             bytes[space] += (double)rt_halo_predict(0, shared, 1, space);
             if (space == RT_DEVICE)
                 bytes[RT_PINNED] += (double)rt_halo_predict(0, shared, 1, RT_PINNED);

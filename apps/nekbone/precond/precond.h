@@ -87,9 +87,10 @@ rt_halo_t *nek_grid_halo(const nek_config_t *config, const nek_grid_t *grid, con
 nek_grid_t nek_grid_of(const nek_config_t *config, int degree);
 /* Returns the bytes of the levels, on this rank's host. */
 double nek_levels_memory(const nek_config_t *config);
-/* Returns the halos' entries of this rank on a level: with copies on other ranks, those counted. */
-int64_t nek_grid_shared(const nek_config_t *config, const nek_grid_t *grid, int64_t *index,
-                        int64_t *gid, uint8_t *owner);
+/* Lists the halos' entries of this rank on a level. */
+void nek_grid_list(const nek_config_t *config, const nek_grid_t *grid, rt_halo_list_t *list);
+/* Returns their number: with copies on other ranks, those counted. */
+int64_t nek_grid_shared(const nek_config_t *config, const nek_grid_t *grid);
 
 /* Computes eigenvalues and orthonormal eigenvectors (columns of V[m][m]) of the symmetric A[m][m],
  * which is overwritten, by Jacobi's rotations. */
