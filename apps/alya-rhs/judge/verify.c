@@ -1,7 +1,8 @@
 /*
  * verify.c - what a rung must prove before its time counts.
  *
- * Before timing, on velocities and physics drawn from a seed that no rung can know: r against the
+ * Before timing: the judge's own sums over the copies of a node are right by the nodes' ids
+ * (judge/exchange.h). On velocities and physics drawn from a seed that no rung can know: r against the
  * quadrature reference, node by node, for the run's physics and for another convective form,
  * density, viscosity, force and filter; the total force for a constant velocity; the total momentum
  * for a linear one, whose integral is known in closed form; the same bits twice where a rung claims
@@ -26,6 +27,7 @@
  */
 #include "config.h"
 #include "judge.h"
+#include "judge/exchange.h"
 #include "judge/perturb.h"
 #include <math.h>
 #include <string.h>
@@ -62,6 +64,20 @@ static void oracle(const alya_bench_t *t, const alya_physics_t *physics)
         rt_halo_do(t->p->halo, RT_HALO_SUM, &r);
         rt_halo_do(t->p->halo, RT_HALO_SUM, &size);
     }
+}
+
+static int64_t id_of_node(const void *bench, int64_t node)
+{
+    const alya_bench_t *t = bench;
+    return t->mesh->node_id[node];
+}
+
+static void sum_copies(const void *bench, double *x)
+{
+    const alya_bench_t *t = bench;
+    const rt_field_t field = rt_field_f64(x);
+    if (t->p->halo)
+        rt_halo_do(t->p->halo, RT_HALO_SUM, &field);
 }
 
 double alya_node_error(const double got[3], const double want[3], const double size[2])
@@ -371,6 +387,9 @@ void alya_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
     alya_bench_t t = bench_new(s, seed, verdict);
     t.got = RT_NEW(double, 3 * (size_t)t.mesh->nodes, RT_HOST);
     check_schedule(&t);
+    const rt_exchange_t exchange = {
+        .data = &t, .n = t.mesh->nodes, .id = id_of_node, .sum = sum_copies};
+    rt_exchange_check(&exchange, seed, t.u, verdict);
     check_nodes(&t);
     check_total(&t, false, "constant velocity: sum r = rho f V (sum of magnitudes)");
     check_total(&t, true, "linear velocity: sum r = rho (f - A (M x_c + b)) V");

@@ -1,7 +1,8 @@
 /*
  * judge/verify.c - the checks that a rung must pass before its time counts.
  *
- * Before timing, on data drawn from a seed that no rung can know:
+ * Before timing, the judge's own gather-scatter by the points' ids (judge/exchange.h); and on data
+ * drawn from a seed that no rung can know:
  *   each kernel against the reference, point by point, in units of the rounding error that the
  *   kernel's own sums allow; symmetry and positivity of the assembled operator; constants in the
  *   null space of the element operator; a short solve with another right-hand side and number of iterations, and the same again with
@@ -26,6 +27,7 @@
 #include "judge.h"
 #include "base/threads.h"
 #include "../cpu/tiles.h"
+#include "judge/exchange.h"
 #include "judge/perturb.h"
 #include <math.h>
 #include <string.h>
@@ -44,6 +46,21 @@ static double history_error(const nek_problem_t *p, int iterations, const double
     }
     rt_comm_max(&most, 1); /* what follows is collective, so all ranks must see the same value */
     return most;
+}
+
+static int64_t id_of_point(const void *bench, int64_t q)
+{
+    const nek_bench_t *t = bench;
+    const int64_t n = t->p->view.n;
+    return nek_global_index(t->p->config, q / (n * n * n), (int)(q % n), (int)(q / n % n),
+                            (int)(q / (n * n) % n));
+}
+
+static void sum_copies(const void *bench, double *x)
+{
+    const nek_bench_t *t = bench;
+    const rt_field_t field = rt_field_f64(x);
+    rt_halo_do(t->p->halo, RT_HALO_SUM, &field);
 }
 
 /* Checks that the judge's fast operator is the reference's. */
@@ -158,6 +175,10 @@ void nek_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
     for (int i = 0; i < 4; i++)
         *arrays[i] = RT_NEW(double, (size_t)t.points, RT_HOST);
     check_oracle(&t);
+    const rt_exchange_t exchange = {
+        .data = &t, .n = t.points, .id = id_of_point, .sum = sum_copies};
+    if (t.p->config->communication)
+        rt_exchange_check(&exchange, seed, t.u, verdict);
     if (s->to_tolerance)
         nek_check_tolerance_before(&t);
     else
