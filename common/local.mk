@@ -59,7 +59,7 @@ common_librooftop_a_SOURCES = \
 	common/measure/meter.c \
 	common/measure/ceiling_gpu.hpp common/measure/ceiling_loops.h common/measure/messages.h common/measure/messages.c \
 	common/measure/plausible.h common/measure/plausible.c common/measure/steady.h common/measure/steady.c \
-	common/judge/digest.h common/judge/digest.c common/judge/exchange.h common/judge/exchange.c \
+	common/judge/compare.h common/judge/compare.c common/judge/digest.h common/judge/digest.c common/judge/exchange.h common/judge/exchange.c \
 	common/judge/perturb.h common/judge/perturb.c common/judge/verify.h common/judge/verify.c \
 	common/judge/work.h common/judge/work.c \
 	common/app/app.h common/app/context.h common/app/context.c common/app/ladder.h common/app/ladder.c \

@@ -27,8 +27,8 @@
  */
 #include "config.h"
 #include "judge.h"
+#include "judge/compare.h"
 #include "judge/exchange.h"
-#include "judge/perturb.h"
 #include <math.h>
 #include <string.h>
 
@@ -276,8 +276,6 @@ static double differs(void *bench)
     return memcmp(t->want, t->got, 3 * (size_t)t->mesh->nodes * sizeof(double)) != 0;
 }
 
-/* Checks that a rung which claims the same bits keeps to it: by a schedule too that lets races
- * strike, where threads are the host's. */
 static void check_claim(alya_bench_t *t)
 {
     if (!t->s->kernels->rung.reproducible)
@@ -285,13 +283,7 @@ static void check_claim(alya_bench_t *t)
     alya_random_field(t->mesh, t->seed + 1, t->u);
     rung_r(t, &t->s->physics, true);
     memcpy(t->want, t->got, 3 * (size_t)t->mesh->nodes * sizeof(double));
-    assemble(t);
-    double wrong[2] = {differs(t), 0};
-    if (t->s->rung->kind == RT_CPU)
-        wrong[1] = rt_perturb(assemble, differs, t);
-    rt_comm_max(wrong, 2);
-    rt_verdict_true(t->verdict, "the same bits twice, as it claims", wrong[0] == 0);
-    rt_verdict_true(t->verdict, "the same bits while threads are stopped at random", wrong[1] == 0);
+    rt_compare_bits(assemble, differs, t, t->s->rung->kind == RT_CPU, t->verdict);
 }
 
 /* --- steps --- */

@@ -3,6 +3,7 @@
 #include "judge.h"
 #include <math.h>
 #include "base/threads.h"
+#include "judge/compare.h"
 
 int64_t nek_size_room(int n)
 {
@@ -35,19 +36,12 @@ static void operator_size(const nek_problem_t *p, const double *u, double *size)
     RT_FREE(room, RT_HOST);
 }
 
-/* Returns the largest |got - want| / (eps size) over all ranks; infinite if a value is not finite,
- * or differs where size is 0. */
-static double worst(int64_t points, const double *got, const double *want, const double *size)
+/* Returns the largest |got - want| / (eps size) over all ranks. */
+static double worst(const nek_bench_t *t)
 {
-    double most = 0, bad = (double)rt_count_nonfinite(got, (size_t)points);
-    for (int64_t q = 0; q < points; q++) {
-        double d = fabs(got[q] - want[q]);
-        if (d > 0)
-            most = fmax(most, size[q] > 0 ? d / (RT_EPS * size[q]) : INFINITY);
-    }
-    double both[2] = {most, bad};
-    rt_comm_max(both, 2);
-    return both[1] > 0 ? INFINITY : both[0];
+    double most = rt_worst_error(t->points, t->got, t->want, t->size, RT_EPS);
+    rt_comm_max(&most, 1);
+    return most;
 }
 
 void nek_bench_put(const nek_bench_t *t, const double *host, double *array)
@@ -80,8 +74,7 @@ static void compare_operator(nek_bench_t *t, const char *name)
     poison(t, t->s->w);
     t->s->kernels->ax(&t->s->view, t->s->p, t->s->w);
     nek_bench_get(t, t->s->w, t->got);
-    rt_verdict_check(t->verdict, name, worst(t->points, t->got, t->want, t->size),
-                     2 * nek_rounding_steps(t->p->view.n));
+    rt_verdict_check(t->verdict, name, worst(t), 2 * nek_rounding_steps(t->p->view.n));
 }
 
 static void check_operator(nek_bench_t *t)
@@ -130,8 +123,7 @@ static void check_assembled(nek_bench_t *t)
     double xAx = nek_apply(s, s->p, s->w);
     nek_bench_get(t, s->w, t->got);
     rt_verdict_check(t->verdict, "assembled operator = reference, point by point (eps size)",
-                     worst(t->points, t->got, t->want, t->size),
-                     2 * nek_rounding_steps(p->view.n) + 16);
+                     worst(t), 2 * nek_rounding_steps(p->view.n) + 16);
     rt_verdict_check(t->verdict, "x.Ax = reference (eps sum |terms|)", sum_error(xAx, want, total),
                      2 * nek_rounding_steps(p->view.n) + nek_sum_steps(p->config));
     rt_verdict_true(t->verdict, "A positive", xAx > 0);
@@ -160,52 +152,54 @@ static void check_assembled(nek_bench_t *t)
  */
 enum { VECTOR_STEPS = 32 };
 
-static void check_update_p(nek_bench_t *t, double beta)
+/* Fills an array of the rung with the random field of that seed. */
+static void put_field(const nek_bench_t *t, uint64_t seed, double *array)
 {
-    nek_random_field(t->p->config, t->seed + NEK_SEED_P, t->u);
-    nek_random_field(t->p->config, t->seed + NEK_SEED_R, t->got);
-    nek_bench_put(t, t->u, t->s->p);
-    nek_bench_put(t, t->got, t->s->r);
-    for (int64_t q = 0; q < t->points; q++) {
-        t->want[q] = t->got[q] + beta * t->u[q];
-        t->size[q] = fabs(t->got[q]) + fabs(beta * t->u[q]);
-    }
-    nek_update_p(t->s, beta, t->s->r, t->s->p);
-    nek_bench_get(t, t->s->p, t->got);
-    rt_verdict_check(t->verdict, "p = r + beta p (eps size)",
-                     worst(t->points, t->got, t->want, t->size), VECTOR_STEPS);
+    nek_random_field(t->p->config, t->seed + seed, t->got);
+    nek_bench_put(t, t->got, array);
 }
 
-/* Runs after check_update_p, which leaves p in t->u and r in s->r. */
+/* Returns the error of an array of the rung that should be y + a x, for the fields of these
+ * seeds. */
+static double sum_of_fields(nek_bench_t *t, const double *array, uint64_t y, double a, uint64_t x)
+{
+    nek_random_field(t->p->config, t->seed + y, t->want);
+    nek_random_field(t->p->config, t->seed + x, t->u);
+    for (int64_t q = 0; q < t->points; q++) {
+        t->size[q] = fabs(t->want[q]) + fabs(a * t->u[q]);
+        t->want[q] += a * t->u[q];
+    }
+    nek_bench_get(t, array, t->got);
+    return worst(t);
+}
+
+static void check_update_p(nek_bench_t *t, double beta)
+{
+    nek_solver_t *s = t->s;
+    put_field(t, NEK_SEED_P, s->p);
+    put_field(t, NEK_SEED_R, s->r);
+    nek_update_p(s, beta, s->r, s->p);
+    rt_verdict_check(t->verdict, "p = r + beta p (eps size)",
+                     sum_of_fields(t, s->p, NEK_SEED_R, beta, NEK_SEED_P), VECTOR_STEPS);
+}
+
 static void check_update_xr(nek_bench_t *t, double alpha)
 {
     const nek_problem_t *p = t->p;
     nek_solver_t *s = t->s;
     double total = 0;
-    nek_random_field(p->config, t->seed + NEK_SEED_X0, t->got);
-    nek_bench_put(t, t->u, s->p);
-    nek_bench_put(t, t->got, s->x);
-    for (int64_t q = 0; q < t->points; q++) {
-        t->want[q] = t->got[q] + alpha * t->u[q];
-        t->size[q] = fabs(t->got[q]) + fabs(alpha * t->u[q]);
-    }
-    nek_random_field(p->config, t->seed + NEK_SEED_W, t->got);
-    nek_bench_put(t, t->got, s->w);
+    put_field(t, NEK_SEED_P, s->p);
+    put_field(t, NEK_SEED_X0, s->x);
+    put_field(t, NEK_SEED_W, s->w);
+    put_field(t, NEK_SEED_R, s->r);
     const double rr = nek_update_xr(s, alpha, s->p, s->w, s->x, s->r);
-    nek_bench_get(t, s->x, t->got);
-    const double x_error = worst(t->points, t->got, t->want, t->size);
-
-    nek_random_field(p->config, t->seed + NEK_SEED_R, t->u);
-    nek_random_field(p->config, t->seed + NEK_SEED_W, t->got);
-    for (int64_t q = 0; q < t->points; q++) {
-        t->want[q] = t->u[q] - alpha * t->got[q];
-        t->size[q] = fabs(t->u[q]) + fabs(alpha * t->got[q]);
+    const double x_error = sum_of_fields(t, s->x, NEK_SEED_X0, alpha, NEK_SEED_P);
+    const double r_error = sum_of_fields(t, s->r, NEK_SEED_R, -alpha, NEK_SEED_W);
+    for (int64_t q = 0; q < t->points; q++)
         total += p->c[q] * t->size[q] * t->size[q];
-    }
     rt_comm_sum(&total, 1);
-    nek_bench_get(t, s->r, t->got);
-    rt_verdict_check(t->verdict, "x += alpha p, r -= alpha w (eps size)",
-                     fmax(x_error, worst(t->points, t->got, t->want, t->size)), VECTOR_STEPS);
+    rt_verdict_check(t->verdict, "x += alpha p, r -= alpha w (eps size)", fmax(x_error, r_error),
+                     VECTOR_STEPS);
     rt_verdict_check(t->verdict, "r.r = reference (eps sum |terms|)",
                      sum_error(rr, nek_oracle_dot(p, t->want, t->want), total),
                      8 + nek_sum_steps(p->config));

@@ -1,0 +1,34 @@
+/*
+ * judge/compare.c - see compare.h.
+ */
+#include "config.h"
+#include "judge/compare.h"
+#include <math.h>
+#include "judge/perturb.h"
+#include "machine/comm.h"
+
+double rt_worst_error(int64_t n, const double *got, const double *want, const double *size,
+                      double unit)
+{
+    double most = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const double error = fabs(got[i] - want[i]);
+        if (!rt_finite(error))
+            return INFINITY;
+        if (error > 0)
+            most = fmax(most, size[i] > 0 ? error / (unit * size[i]) : INFINITY);
+    }
+    return most;
+}
+
+void rt_compare_bits(void (*run)(void *bench), double (*differs)(void *bench), void *bench,
+                     bool is_on_host, rt_verdict_t *v)
+{
+    run(bench);
+    double wrong[2] = {differs(bench), 0};
+    if (is_on_host)
+        wrong[1] = rt_perturb(run, differs, bench);
+    rt_comm_max(wrong, 2);
+    rt_verdict_true(v, "the same bits twice, as it claims", wrong[0] == 0);
+    rt_verdict_true(v, "the same bits while threads are stopped at random", wrong[1] == 0);
+}
