@@ -16,18 +16,9 @@
 
 static double det(const alya_mesh_t *mesh, int64_t e)
 {
-    const double *x[4];
-    double v[3][3];
-    for (int a = 0; a < 4; a++)
-        x[a] = mesh->x + 3 * (int64_t)mesh->connectivity[4 * e + a];
-    for (int a = 0; a < 3; a++)
-        for (int d = 0; d < 3; d++)
-            v[a][d] = x[a + 1][d] - x[0][d];
-    double sum = 0;
-    for (int d = 0; d < 3; d++)
-        sum += v[0][d] *
-               (v[1][(d + 1) % 3] * v[2][(d + 2) % 3] - v[1][(d + 2) % 3] * v[2][(d + 1) % 3]);
-    return sum;
+    double edge[3][3];
+    alya_edges(mesh, mesh->connectivity + 4 * e, edge);
+    return alya_determinant(edge);
 }
 
 /* Returns the volume of the box above the ground: prisms over the triangles that the faces of the
@@ -250,72 +241,54 @@ static alya_mesh_t *small_box(void)
     return alya_box_new(&box, 0, 1);
 }
 
-static void expect_fault(alya_mesh_t *mesh, const char *want)
-{
-    char why[160] = "nothing";
-    CHECK(!alya_mesh_check(mesh, why, sizeof why));
-    CHECK(strncmp(why, want, strlen(want)) == 0 && strchr(why, '\n') == NULL);
-    if (strncmp(why, want, strlen(want)) != 0)
-        fprintf(stderr, "    got: %s\n", why);
-    alya_mesh_destroy(mesh);
-}
-
-static void swap(int32_t *a, int32_t *b)
-{
-    int32_t c = *a;
-    *a = *b;
-    *b = c;
-}
-
-static void scale_all(alya_mesh_t *mesh, double by)
-{
-    for (int64_t i = 0; i < 3 * mesh->nodes; i++)
-        mesh->x[i] *= by;
-}
+/* Changes of the small box: connectivity[at[i]] becomes to[i]; these two places are exchanged; these
+ * coordinates become x; all are scaled. What is said of it; NULL: nothing, it is sound. */
+static const struct {
+    const char *wanted;
+    int changes, at[4];
+    int32_t to[4];
+    int swaps, swap[2];
+    int values, coordinate[2];
+    double x, scale;
+} faults[] = {
+    {"tetrahedron 70 has vertex 64, and vertices are 0 to 63", 2, .at = {282, 286}, .to = {64, -1}},
+    {"tetrahedron 161 has vertex -1,", 1, .at = {647}, .to = {-1}},
+    {"tetrahedron 33 has vertex ", 2, .at = {132, 135}, .to = {9, 9}},
+    {"tetrahedron 19 is inverted: its volume is -", .swaps = 2, .swap = {20, 19}},
+    {"tetrahedron 5 is flat", 4, .at = {20, 21, 22, 23},
+     .to = {0, 1, 2, 16}}, /* 0 to 3: a column */
+    {"vertex 40 has a coordinate that is not finite", .swaps = 1, .values = 2,
+     .coordinate = {121, 151}, .x = NAN},
+    {"vertex 63 has a coordinate that is not finite", .values = 1, .coordinate = {191},
+     .x = -INFINITY},
+    {"tetrahedron 0: its volume is ", .scale = 1e-14},
+    {"tetrahedron 0: its volume is ", .scale = 1e10},
+    {"tetrahedron 0: its volume is ", .scale = 1e150},
+    {NULL, .scale = 1e-11},
+};
 
 static void check_faults(void)
 {
-    alya_mesh_t *m = small_box();
-    m->connectivity[4 * 70 + 2] = 64;
-    m->connectivity[4 * 71 + 2] = -1;
-    expect_fault(m, "tetrahedron 70 has vertex 64, and vertices are 0 to 63");
-    m = small_box();
-    m->connectivity[4 * 161 + 3] = -1;
-    expect_fault(m, "tetrahedron 161 has vertex -1,");
-    m = small_box();
-    m->connectivity[4 * 33] = m->connectivity[4 * 33 + 3];
-    expect_fault(m, "tetrahedron 33 has vertex ");
-    m = small_box();
-    swap(&m->connectivity[4 * 20], &m->connectivity[4 * 20 + 1]);
-    swap(&m->connectivity[4 * 19], &m->connectivity[4 * 19 + 1]);
-    expect_fault(m, "tetrahedron 19 is inverted: its volume is -");
-    m = small_box();
-    m->connectivity[4 * 5 + 0] = 0; /* nodes 0 .. 3: a column */
-    m->connectivity[4 * 5 + 1] = 1;
-    m->connectivity[4 * 5 + 2] = 2;
-    m->connectivity[4 * 5 + 3] = 16;
-    expect_fault(m, "tetrahedron 5 is flat");
-    m = small_box();
-    m->x[3 * 40 + 1] = NAN;
-    m->x[3 * 50 + 1] = NAN;
-    swap(&m->connectivity[0], &m->connectivity[1]);
-    expect_fault(m, "vertex 40 has a coordinate that is not finite");
-    m = small_box();
-    m->x[3 * 63 + 2] = -INFINITY;
-    expect_fault(m, "vertex 63 has a coordinate that is not finite");
-    m = small_box();
-    scale_all(m, 1e-14);
-    expect_fault(m, "tetrahedron 0: its volume is ");
-    m = small_box();
-    scale_all(m, 1e10);
-    expect_fault(m, "tetrahedron 0: its volume is ");
-    m = small_box();
-    scale_all(m, 1e150);
-    expect_fault(m, "tetrahedron 0: its volume is ");
-    m = small_box();
-    scale_all(m, 1e-11); /* small, and sound */
-    CHECK(alya_mesh_check(m, NULL, 0));
-    alya_mesh_destroy(m);
+    for (size_t f = 0; f < sizeof faults / sizeof *faults; f++) {
+        const char *wanted = faults[f].wanted;
+        char why[160] = "nothing";
+        alya_mesh_t *m = small_box();
+        for (int i = 0; i < faults[f].changes; i++)
+            m->connectivity[faults[f].at[i]] = faults[f].to[i];
+        for (int i = 0; i < faults[f].swaps; i++) {
+            int32_t *node = m->connectivity + 4 * faults[f].swap[i], first = node[0];
+            node[0] = node[1];
+            node[1] = first;
+        }
+        for (int i = 0; i < faults[f].values; i++)
+            m->x[faults[f].coordinate[i]] = faults[f].x;
+        for (int64_t i = 0; i < 3 * m->nodes && faults[f].scale > 0; i++)
+            m->x[i] *= faults[f].scale;
+        CHECK(alya_mesh_check(m, why, sizeof why) == !wanted);
+        if (wanted && (strncmp(why, wanted, strlen(wanted)) != 0 || strchr(why, '\n')))
+            CHECK_TEXT(why, wanted);
+        alya_mesh_destroy(m);
+    }
     alya_mesh_destroy(NULL);
 }
 

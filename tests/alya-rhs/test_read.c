@@ -52,14 +52,9 @@ static bool sound(const alya_mesh_t *mesh)
 
 static double determinant(const alya_mesh_t *mesh, int64_t e)
 {
-    double d[3][3];
-    for (int k = 0; k < 3; k++)
-        for (int i = 0; i < 3; i++)
-            d[k][i] = mesh->x[3 * mesh->connectivity[4 * e + k + 1] + i] -
-                      mesh->x[3 * mesh->connectivity[4 * e] + i];
-    return d[0][0] * (d[1][1] * d[2][2] - d[1][2] * d[2][1]) -
-           d[0][1] * (d[1][0] * d[2][2] - d[1][2] * d[2][0]) +
-           d[0][2] * (d[1][0] * d[2][1] - d[1][1] * d[2][0]);
+    double edge[3][3];
+    alya_edges(mesh, mesh->connectivity + 4 * e, edge);
+    return alya_determinant(edge);
 }
 
 /* Do the tetrahedra fill the unit cube? Catches mixed-up nodes, tags taken for positions, a lost

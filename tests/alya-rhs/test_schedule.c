@@ -10,37 +10,6 @@
 #include "apps/alya-rhs/judge/judge.h"
 #include "../common/check.h"
 
-/* n^3 cells of six tetrahedra (Kuhn); no coordinates: the schedule does not look at them. */
-static alya_mesh_t box(int n)
-{
-    static const int path[6][3] = {{0, 1, 2}, {1, 2, 0}, {2, 0, 1},
-                                   {0, 2, 1}, {2, 1, 0}, {1, 0, 2}};
-    alya_mesh_t m = {.elements = 6 * n * n * n, .nodes = (n + 1) * (n + 1) * (n + 1)};
-    m.connectivity = RT_NEW(int32_t, 4 * m.elements, RT_HOST);
-    for (int e = 0; e < m.elements; e++) {
-        int cell = e / 6, at[3] = {cell / n / n, cell / n % n, cell % n};
-        for (int a = 0; a < 4; a++) {
-            m.connectivity[4 * e + a] = (at[0] * (n + 1) + at[1]) * (n + 1) + at[2];
-            if (a < 3)
-                at[path[e % 6][a]]++;
-        }
-    }
-    return m;
-}
-
-static void shuffle(alya_mesh_t *m)
-{
-    uint64_t state = 1;
-    for (int64_t e = m->elements - 1; e > 0; e--) {
-        state = state * UINT64_C(6364136223846793005) + 1;
-        int64_t f = (int64_t)((state >> 33) % (uint64_t)(e + 1));
-        int32_t keep[4];
-        memcpy(keep, m->connectivity + 4 * e, sizeof keep);
-        memmove(m->connectivity + 4 * e, m->connectivity + 4 * f, sizeof keep);
-        memcpy(m->connectivity + 4 * f, keep, sizeof keep);
-    }
-}
-
 static void check_schedule(const alya_mesh_t *m, int64_t most)
 {
     alya_schedule_t *s = alya_schedule_new(m, most);
@@ -62,12 +31,13 @@ int main(void)
     static const int64_t most[] = {1, 7, 16, 512, 1000000};
     for (int i = 0; i < 4; i++)
         for (int shuffled = 0; shuffled < 2; shuffled++) {
-            alya_mesh_t m = box(sizes[i]);
+            const int64_t n = sizes[i];
+            alya_mesh_t *m = alya_box_new(&(alya_box_t){.cells = {n, n, n}, .growth = 1}, 0, 1);
             if (shuffled)
-                shuffle(&m);
+                alya_mesh_reorder(m, ALYA_RANDOM_ELEMENTS, 1);
             for (int k = 0; k < 5; k++)
-                check_schedule(&m, most[k]);
-            RT_FREE(m.connectivity, RT_HOST);
+                check_schedule(m, most[k]);
+            alya_mesh_destroy(m);
         }
     alya_mesh_t none = {0};
     check_schedule(&none, 512);
