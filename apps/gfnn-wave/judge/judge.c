@@ -45,6 +45,21 @@ static bool is_outside(const gfnn_box_t *box, int64_t i, int64_t j, int64_t k)
     return false;
 }
 
+/* Returns what is drawn for a node, wherever it is stored: 0 beyond a face, and where a mirror
+ * holds. */
+static double drawn(const gfnn_box_t *box, uint64_t seed, int c, int64_t i, int64_t j, int64_t k)
+{
+    const int64_t at[3] = {i, j, k};
+    int64_t node = 0;
+    if (is_outside(box, i, j, k) || is_held(box, c, i, j, k))
+        return 0;
+    for (int d = 2; d >= 0; d--) {
+        const int64_t N = box->N[d], place = (box->first[d] + at[d]) % N;
+        node = node * N + (place + N) % N;
+    }
+    return rt_random((uint64_t)(3 * node + c), seed);
+}
+
 void gfnn_judge_draw(const gfnn_box_t *box, const gfnn_grid_t *g, uint64_t seed, double *x)
 {
     const int64_t h = g->halo;
@@ -56,18 +71,22 @@ void gfnn_judge_draw(const gfnn_box_t *box, const gfnn_grid_t *g, uint64_t seed,
                 for (int64_t i = -h; i < g->n[0] + h; i++) {
                     const bool own =
                         i >= 0 && i < g->n[0] && j >= 0 && j < g->n[1] && k >= 0 && k < g->n[2];
-                    const int64_t node =
-                        ((box->first[2] + k) * box->N[1] + box->first[1] + j) * box->N[0] +
-                        box->first[0] + i;
-                    double value = NAN;
-                    if (is_outside(box, i, j, k))
-                        value = 0;
-                    else if (own)
-                        value = is_held(box, c, i, j, k)
-                                    ? 0
-                                    : rt_random((uint64_t)(3 * node + c), seed);
-                    x[c * g->plane + gfnn_at(g, i, j, k)] = value;
+                    x[c * g->plane + gfnn_at(g, i, j, k)] =
+                        own || is_outside(box, i, j, k) ? drawn(box, seed, c, i, j, k) : NAN;
                 }
+}
+
+bool gfnn_judge_ghosts(const gfnn_box_t *box, const gfnn_grid_t *g, uint64_t seed, const double *x)
+{
+    double wrong = 0;
+#pragma omp parallel for schedule(static) collapse(2) reduction(+ : wrong)
+    for (int c = 0; c < 3; c++)
+        for (int64_t k = -1; k <= g->n[2]; k++)
+            for (int64_t j = -1; j <= g->n[1]; j++)
+                for (int64_t i = -1; i <= g->n[0]; i++)
+                    wrong += x[c * g->plane + gfnn_at(g, i, j, k)] != drawn(box, seed, c, i, j, k);
+    rt_comm_max(&wrong, 1);
+    return wrong == 0;
 }
 
 static double worst_of(double value)

@@ -17,6 +17,9 @@ void gfnn_judge_hold(const gfnn_box_t *box, const gfnn_grid_t *g, double *x);
 /* Fills x with random values in (-1, 1), the same for a node on any number of ranks; NaN in ghosts
  * that the halo is to bring; 0 in those beyond a face, and where a mirror holds. */
 void gfnn_judge_draw(const gfnn_box_t *box, const gfnn_grid_t *g, uint64_t seed, double *x);
+/* Returns whether x and its ghosts of depth 1 are what gfnn_judge_draw draws for their nodes.
+ * Collective. */
+bool gfnn_judge_ghosts(const gfnn_box_t *box, const gfnn_grid_t *g, uint64_t seed, const double *x);
 /* Returns x . y over all ranks, summed layer by layer: the same on any number of threads.
  * Collective. */
 double gfnn_judge_dot(const gfnn_grid_t *g, const double *x, const double *y);

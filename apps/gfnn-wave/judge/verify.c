@@ -227,6 +227,8 @@ static void verify_form(const bench_t *b, const gfnn_form_t *form, const char *n
     const bool whole = rung_apply(b, form, x, got);
     gfnn_oracle_apply(b->p, form, false, x, want);
     gfnn_oracle_apply(b->p, form, true, x, bound);
+    rt_verdict_true(b->verdict, "the judge's own ghosts are what is drawn for their nodes",
+                    gfnn_judge_ghosts(b->box, g, b->seed + salt, x));
     rt_verdict_check(b->verdict, name,
                      gfnn_judge_compare(g, want, got, bound, ROUNDINGS * RT_EPS).worst, 1);
     rt_verdict_true(b->verdict, "no ghost of y touched", whole);
