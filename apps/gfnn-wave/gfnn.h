@@ -28,7 +28,7 @@
 
 extern const rt_app_t gfnn_app;
 
-/* --- step.c: a time step --- */
+/* --- solve/step.c: a time step --- */
 
 typedef struct {
     double rayleigh_a, rayleigh_b; /* C = a M + b K */
@@ -77,7 +77,7 @@ void *gfnn_problem_new(const rt_run_t *run, void *input);
 void gfnn_problem_destroy(void *problem);
 void gfnn_digest(const void *problem, rt_digest_t *digest);
 
-/* --- receivers.c: u of some nodes over time --- */
+/* --- output/receivers.c: u of some nodes over time --- */
 
 enum { GFNN_MOST_RECEIVERS = 64 };
 typedef struct {
@@ -176,7 +176,7 @@ void gfnn_record(gfnn_solver_t *s);
 /* Writes the records as .csv: a line per step, three columns per receiver. Collective. */
 void gfnn_write_records(const gfnn_solver_t *s, const char *path);
 
-/* --- apply.c: A and P with their ghosts --- */
+/* --- operator/apply.c: A and P with their ghosts --- */
 
 static inline void gfnn_start(const gfnn_solver_t *s, const char *name)
 {
@@ -196,7 +196,7 @@ void gfnn_predict(gfnn_solver_t *s);
 /* z = P r for any such r and z; low: z has 16 bits. */
 void gfnn_predict_from(gfnn_solver_t *s, void *r, bool low, void *z);
 
-/* --- cg.c, precond.c --- */
+/* --- solve/cg.c, precond/precond.c --- */
 
 /* Solves A x = f from x = 0 (s->f in, s->x out). Returns the iterations, or max_iterations
  * if it did not converge. Collective. */
@@ -211,7 +211,7 @@ double gfnn_replacements(const gfnn_config_t *config);
  * cheb uses. Collective. */
 void gfnn_spectrum(gfnn_solver_t *s);
 
-/* --- work.c, result.c, picture.c --- */
+/* --- work.c, output/ --- */
 
 void gfnn_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work);
 /* The same for a solve that was done: with its iterations, if timed, and those of CGBJ. */

@@ -8,8 +8,8 @@
 #ifndef GFNN_KERNEL_H
 #define GFNN_KERNEL_H
 
-#include "box.h"
-#include "cg.h"
+#include "box/box.h"
+#include "solve/cg.h"
 
 RT_C_BEGIN
 
@@ -156,7 +156,7 @@ typedef struct {
      * GFNN_MOST_RESIDUALS. Host memory. */
     void (*history)(const gfnn_place_t *place, int64_t n, double *residuals);
 } gfnn_scalars_t;
-/* cg.c: in host memory; cuda/scalars.cu. */
+/* solve/cg.c: in host memory; cuda/scalars.cu. */
 extern const gfnn_scalars_t gfnn_scalars_host, gfnn_scalars_cuda;
 
 /* The loops of conjugate gradients over x, p, q and r of one type: double on `fine`, or float on

@@ -8,12 +8,14 @@ apps_gfnn_wave_gfnn_wave_LDADD = apps/gfnn-wave/libgfnn.a $(RT_LIBS)
 
 noinst_LIBRARIES += apps/gfnn-wave/libgfnn.a
 apps_gfnn_wave_libgfnn_a_SOURCES = \
-	apps/gfnn-wave/gfnn.h apps/gfnn-wave/box.h apps/gfnn-wave/cg.h apps/gfnn-wave/ghosts.h \
-	apps/gfnn-wave/kernel.h apps/gfnn-wave/node.h \
-	apps/gfnn-wave/parity.h apps/gfnn-wave/strain.h apps/gfnn-wave/ladder.def \
-	apps/gfnn-wave/app.c apps/gfnn-wave/apply.c apps/gfnn-wave/box.c apps/gfnn-wave/cg.c \
-	apps/gfnn-wave/element.c apps/gfnn-wave/ghosts.c apps/gfnn-wave/kernel.c apps/gfnn-wave/picture.c apps/gfnn-wave/precond.c \
-	apps/gfnn-wave/problem.c apps/gfnn-wave/receivers.c apps/gfnn-wave/result.c apps/gfnn-wave/solve.c apps/gfnn-wave/step.c apps/gfnn-wave/work.c \
+	apps/gfnn-wave/gfnn.h apps/gfnn-wave/kernel.h apps/gfnn-wave/ladder.def \
+	apps/gfnn-wave/app.c apps/gfnn-wave/problem.c apps/gfnn-wave/solve.c apps/gfnn-wave/work.c \
+	apps/gfnn-wave/box/box.h apps/gfnn-wave/box/box.c apps/gfnn-wave/box/ghosts.h apps/gfnn-wave/box/ghosts.c \
+	apps/gfnn-wave/operator/parity.h apps/gfnn-wave/operator/strain.h \
+	apps/gfnn-wave/operator/apply.c apps/gfnn-wave/operator/element.c \
+	apps/gfnn-wave/loops/node.h apps/gfnn-wave/precond/precond.c \
+	apps/gfnn-wave/solve/cg.h apps/gfnn-wave/solve/cg.c apps/gfnn-wave/solve/step.c \
+	apps/gfnn-wave/output/picture.c apps/gfnn-wave/output/receivers.c apps/gfnn-wave/output/result.c \
 	apps/gfnn-wave/judge/judge.h apps/gfnn-wave/judge/judge.c apps/gfnn-wave/judge/oracle.c \
 	apps/gfnn-wave/judge/verify.c apps/gfnn-wave/judge/replay.c \
 	apps/gfnn-wave/input/input.h apps/gfnn-wave/input/input.c apps/gfnn-wave/input/fit.c \

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 #include "gfnn_test.h"
-#include "apps/gfnn-wave/ghosts.h"
+#include "apps/gfnn-wave/box/ghosts.h"
 
 static const int all_faces[] = {GFNN_PERIODIC, GFNN_FREE, GFNN_MIRROR};
 

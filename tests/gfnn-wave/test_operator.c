@@ -18,7 +18,7 @@
 #define GFNN_PARITY_S       double
 #define GFNN_PARITY_NAME(f) f
 #define GFNN_PARITY_FN      static inline
-#include "apps/gfnn-wave/parity.h"
+#include "apps/gfnn-wave/operator/parity.h"
 
 /* --- what is wanted --- */
 

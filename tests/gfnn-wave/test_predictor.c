@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "apps/gfnn-wave/node.h"
+#include "apps/gfnn-wave/loops/node.h"
 #include "base/threads.h"
 #include "tests/common/check.h"
 #include "tests/common/guarded.h"

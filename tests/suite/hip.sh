@@ -18,7 +18,7 @@ compile() {
 
 headers=0
 for set in "nekbone/precond/boxes.h nekbone/cpu/points.h" "alya-rhs/element/form.hpp alya-rhs/patches/patch_record.h" \
-    "fun3d-mcpi/flow/node.h fun3d-mcpi/input/narrow.h" "gfnn-wave/node.h"; do
+    "fun3d-mcpi/flow/node.h fun3d-mcpi/input/narrow.h" "gfnn-wave/loops/node.h"; do
     { echo '#include "config.h"'; for header in $set; do echo "#include \"apps/$header\""; done; } >"$work/headers.cpp"
     compile "$work/headers.cpp" -include hip/hip_runtime.h
     headers=$((headers + $(wc -w <<<"$set")))

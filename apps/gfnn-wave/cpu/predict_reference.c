@@ -8,7 +8,7 @@
  */
 #include "config.h"
 #include <math.h>
-#include "apps/gfnn-wave/node.h"
+#include "apps/gfnn-wave/loops/node.h"
 #include "cpu.h"
 
 typedef struct {

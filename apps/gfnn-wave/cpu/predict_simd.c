@@ -18,7 +18,7 @@
  */
 #include "config.h"
 #include <string.h>
-#include "apps/gfnn-wave/node.h"
+#include "apps/gfnn-wave/loops/node.h"
 #include "cpu.h"
 
 #define INLINE static inline __attribute__((always_inline))

@@ -9,7 +9,7 @@
 #ifndef GFNN_ROWS_H
 #define GFNN_ROWS_H
 
-#include "apps/gfnn-wave/node.h"
+#include "apps/gfnn-wave/loops/node.h"
 #include "cpu.h"
 
 #define INLINE static inline __attribute__((always_inline))

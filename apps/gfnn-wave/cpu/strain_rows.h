@@ -6,7 +6,7 @@
 #define GFNN_STRAIN_ROWS_H
 
 #include <string.h>
-#include "apps/gfnn-wave/strain.h"
+#include "apps/gfnn-wave/operator/strain.h"
 
 enum { GFNN_MASS, GFNN_LAMBDA, GFNN_MU, GFNN_STORED };
 

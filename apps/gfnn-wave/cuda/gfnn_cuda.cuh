@@ -6,7 +6,7 @@
 #ifndef GFNN_CUDA_CUH
 #define GFNN_CUDA_CUH
 
-#include "apps/gfnn-wave/node.h"
+#include "apps/gfnn-wave/loops/node.h"
 #include "machine/async.cuh"
 #include "base/mem.h"
 #include "sums.cuh"

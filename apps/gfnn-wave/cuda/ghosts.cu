@@ -23,7 +23,7 @@
 #include "config.h"
 #include "halo/peer_memory.h"
 #include "rows.cuh"
-#include "apps/gfnn-wave/ghosts.h"
+#include "apps/gfnn-wave/box/ghosts.h"
 
 namespace
 {

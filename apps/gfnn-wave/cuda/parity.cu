@@ -27,12 +27,12 @@
 #define GFNN_PARITY_S       double
 #define GFNN_PARITY_NAME(f) f
 #define GFNN_PARITY_FN      static __device__ __forceinline__
-#include "apps/gfnn-wave/parity.h"
+#include "apps/gfnn-wave/operator/parity.h"
 #define GFNN_PARITY_T       float
 #define GFNN_PARITY_S       float
 #define GFNN_PARITY_NAME(f) f
 #define GFNN_PARITY_FN      static __device__ __forceinline__
-#include "apps/gfnn-wave/parity.h"
+#include "apps/gfnn-wave/operator/parity.h"
 
 /* m, k and g of parity.h are w mass, w bulk and Vs^2 shear, by these. */
 struct scaled_t {

@@ -10,7 +10,7 @@
  */
 #include "config.h"
 #include "gfnn_cuda.cuh"
-#include "apps/gfnn-wave/strain.h"
+#include "apps/gfnn-wave/operator/strain.h"
 
 enum { THREADS = 128 };
 

@@ -6,7 +6,7 @@
 #define GFNN_ROWS_CUH
 
 #include "gfnn_cuda.cuh"
-#include "apps/gfnn-wave/node.h"
+#include "apps/gfnn-wave/loops/node.h"
 
 /* The grid is as large as the device: RESIDENT blocks per multiprocessor, with 48 registers. */
 enum { GFNN_THREADS = 256, GFNN_WARPS = GFNN_THREADS / 32, GFNN_RESIDENT = 5 };

@@ -6,7 +6,7 @@
 
 #include "machine/kokkos.hpp"
 #include "app/team.h"
-#include "apps/gfnn-wave/node.h"
+#include "apps/gfnn-wave/loops/node.h"
 
 /* Parts of the rungs, of which solve_kokkos.cpp makes a whole solve. */
 extern "C" {

@@ -11,7 +11,7 @@
 #ifndef GFNN_STRAIN_H
 #define GFNN_STRAIN_H
 
-#include "node.h"
+#include "apps/gfnn-wave/loops/node.h"
 
 #if defined(__CUDA_ARCH__) || defined(__clang__)
 #define GFNN_STRAIN_UNROLL _Pragma("unroll")

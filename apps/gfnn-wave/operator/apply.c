@@ -2,7 +2,7 @@
  * apply.c - A and P over a rung's function tables, with the ghosts they read.
  */
 #include "config.h"
-#include "gfnn.h"
+#include "apps/gfnn-wave/gfnn.h"
 
 /* One product: x and y in FP64, or x32 and y32 in FP32. */
 typedef struct {

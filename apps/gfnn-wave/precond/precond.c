@@ -14,7 +14,7 @@
  */
 #include "config.h"
 #include <math.h>
-#include "gfnn.h"
+#include "apps/gfnn-wave/gfnn.h"
 
 /* z = omega D^-1 r */
 static void jacobi(gfnn_solver_t *s, float omega, const float *r, float *z)

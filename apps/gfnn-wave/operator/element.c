@@ -8,7 +8,7 @@
  */
 #include "config.h"
 #include <math.h>
-#include "kernel.h"
+#include "apps/gfnn-wave/kernel.h"
 
 /* Computes N and its gradient at x for the corners a = x + 2 y + 4 z. */
 static void shape(const double x[3], double N[8], double dN[8][3])

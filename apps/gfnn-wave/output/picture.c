@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "gfnn.h"
+#include "apps/gfnn-wave/gfnn.h"
 #include "base/numbers.h"
 #include "io/vtk.h"
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "gfnn.h"
+#include "apps/gfnn-wave/gfnn.h"
 #include "io/draft.h"
 #include "io/draft.h"
 

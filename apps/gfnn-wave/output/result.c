@@ -2,9 +2,9 @@
  * result.c - what a solve leaves for the JSON file.
  */
 #include "config.h"
-#include "gfnn.h"
+#include "apps/gfnn-wave/gfnn.h"
 #include "io/json.h"
-#include "judge/judge.h"
+#include "apps/gfnn-wave/judge/judge.h"
 
 /* Writes |r| / |f| of the last step, before the first iteration and after each. */
 static void json_residuals(const gfnn_solver_t *s, json_t *json)

@@ -34,7 +34,7 @@
 #include "config.h"
 #include <math.h>
 #include "base/mem.h"
-#include "gfnn.h"
+#include "apps/gfnn-wave/gfnn.h"
 
 /* --- scalars in host memory --- */
 

@@ -9,7 +9,7 @@
  */
 #include "config.h"
 #include <math.h>
-#include "gfnn.h"
+#include "apps/gfnn-wave/gfnn.h"
 
 static const double pi = 3.14159265358979323846;
 

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 #include <string.h>
-#include "kernel.h"
+#include "apps/gfnn-wave/kernel.h"
 
 #if defined(KOKKOS_FORCEINLINE_FUNCTION)
 #define GFNN_FN static KOKKOS_FORCEINLINE_FUNCTION
