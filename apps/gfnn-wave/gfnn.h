@@ -132,7 +132,7 @@ typedef struct {
     void *low;                  /* 16 bits on wide, GFNN_LOW_SKIP values into its
                                               memory: where the predictor's rows begin, 3 nodes
                                               before a row's first, is a multiple of 16 bytes */
-    double *dots;               /* in `space`, sums that apply_dot leaves */
+    double *dots;               /* in `space`, sums that products leave */
     gfnn_place_t scalars;       /* of conjugate gradients */
     bool on_stream;             /* an iteration needs no host */
     rt_replay_t replay[2];      /* of an iteration; [1]: the first */

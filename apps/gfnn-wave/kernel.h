@@ -64,32 +64,26 @@ typedef struct {
     float *out; /* may be old */
 } gfnn_sweep_t;
 
-/* The operator: y = A x for own nodes of the region. Ghosts of x are up to date (1 deep), unless it
+/* A product: y = A x for own nodes of the region. Ghosts of x are up to date (1 deep), unless it
  * wraps; ghosts of y are not touched. With mirror faces the caller zeroes the held components (gfnn_vectors_t). */
 typedef struct {
-    void (*apply)(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
-                  const double *x, double *y);
-    /* The same over FP32 vectors on `wide`; NULL: none. */
-    void (*apply32)(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
-                    const float *x, float *y);
-    /* apply, and *dot (in `space`, one double) = x . y over the region; NULL: none. */
-    void (*apply_dot)(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
-                      const double *x, double *y, double *dot);
-    void (*apply_dot32)(const gfnn_view_t *view, const gfnn_form_t *form,
-                        const gfnn_region_t *region, const float *x, float *y, double *dot);
-    /* The same for scalars on the device, over all own nodes: the sum goes to cg (GFNN_APPLIED).
-     * NULL: none. */
-    void (*apply_cg)(const gfnn_view_t *view, const gfnn_form_t *form, const double *x, double *y,
-                     gfnn_cg_t *cg);
-    void (*apply_cg32)(const gfnn_view_t *view, const gfnn_form_t *form, const float *x, float *y,
-                       gfnn_cg_t *cg);
-    /* Whether these choices read a periodic box that is all on this rank without its ghosts. NULL:
-     * no. */
+    const gfnn_form_t *form; /* of A */
+    gfnn_region_t region;
+    gfnn_type_t type; /* of x and y: GFNN_DOUBLE on `fine`, or GFNN_SINGLE on `wide` */
+    void *x, *y;
+    /* What becomes of A x besides; each only where the table has it, NULL: not asked for. */
+    double *dot;               /* in `space`: gets x . y over the region */
+    gfnn_cg_t *cg;             /* on a device: gets x . y of all own nodes instead (GFNN_APPLIED) */
+    const gfnn_sweep_t *sweep; /* a sweep with x as its z, which is not out: y is out */
+} gfnn_product_t;
+
+typedef struct {
+    void (*apply)(const gfnn_view_t *view, const gfnn_product_t *product);
+    bool single, sums, sums_on_device; /* has FP32; has product->dot; has product->cg */
+    /* Whether these choices read a periodic box that is all on this rank without its ghosts, and
+     * whether they have product->sweep. NULL: no. */
     bool (*wraps)(const gfnn_view_t *view);
-    /* A sweep in one pass, in which z is not out, and whether these choices have it. NULL: none. */
     bool (*sweeps)(const gfnn_view_t *view);
-    void (*sweep32)(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
-                    const float *z, const gfnn_sweep_t *sweep);
     void (*set_up)(gfnn_view_t *view);
     void (*tear_down)(gfnn_view_t *view);
     void (*memory)(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES]);
@@ -142,7 +136,7 @@ typedef struct {
     /* on_stream: the halos' messages need no host. Collective. */
     gfnn_place_t (*make)(bool on_stream);
     void (*destroy)(gfnn_place_t *place);
-    /* sums[0] = the sum of the n dot products that apply_dot left in `space`. */
+    /* sums[0] = the sum of the n dot products that apply left in `space`. */
     void (*gather)(const gfnn_view_t *view, const double *dots, int n, const gfnn_place_t *place);
     /* Called after each loop that leaves sums: makes them those of all ranks and forms what
      * follows, where the loop has not done so. Collective. */

@@ -245,7 +245,7 @@ const char *gfnn_refuse(const rt_kernels_t *self, const void *config, rt_text_t 
     const gfnn_kernels_t *kernels = (const gfnn_kernels_t *)self;
     const gfnn_config_t *asked = config;
     const bool solve = kernels->ladder == GFNN_LADDER_SOLVE;
-    if (solve && asked->precond == GFNN_CHEB && !kernels->op->apply32)
+    if (solve && asked->precond == GFNN_CHEB && !kernels->op->single)
         return "its operator has no FP32, which cheb needs";
     if (solve && !kernels->vectors->loops[asked->vectors])
         return "its vectors are FP64, and --vectors asks for FP32";

@@ -121,7 +121,7 @@ static void new_solve_arrays(gfnn_solver_t *s)
         s->r32 = s->cg.r;
     if (gfnn_reads_low(config))
         s->low = low_new(s);
-    if (single ? s->kernels->op->apply_dot32 != NULL : s->kernels->op->apply_dot != NULL)
+    if (s->kernels->op->sums)
         s->dots = RT_NEW(double, GFNN_MOST_REGIONS, s->space);
     new_scalars(s);
     s->records = gfnn_records_new(s->problem);

@@ -270,25 +270,38 @@ static const double BOUND = 16 * RT_EPS, BOUND32 = 16 * 0x1p-24;
 
 static double worst, worst32;
 
+/* Makes a product of the case's x; dot NULL: without x . y. */
+static void apply(const case_t *t, const gfnn_operator_t *op, const gfnn_form_t *form,
+                  const gfnn_region_t *region, gfnn_type_t type, double *dot)
+{
+    const bool single = type == GFNN_SINGLE;
+    op->apply(&t->view, &(gfnn_product_t){.form = form,
+                                          .region = *region,
+                                          .type = type,
+                                          .x = single ? (void *)t->x32 : t->x,
+                                          .y = single ? (void *)t->y32 : t->y,
+                                          .dot = dot});
+}
+
 static void check_region(case_t *t, const gfnn_operator_t *op, const gfnn_form_t *form,
                          const gfnn_region_t *region)
 {
     forget(t, region);
-    op->apply(&t->view, form, region, t->x, t->y);
+    apply(t, op, form, region, GFNN_DOUBLE, NULL);
     const double error = error_of(t, region, false);
     CHECK(error <= BOUND);
     worst = fmax(worst, error);
-    if (op->apply32) {
-        op->apply32(&t->view, form, region, t->x32, t->y32);
+    if (op->single) {
+        apply(t, op, form, region, GFNN_SINGLE, NULL);
         const double error32 = error_of(t, region, true);
         CHECK(error32 <= BOUND32);
         worst32 = fmax(worst32, error32);
     }
-    if (!op->apply_dot)
+    if (!op->sums)
         return;
     forget(t, region);
     double dot = NAN, size = 0;
-    op->apply_dot(&t->view, form, region, t->x, t->y, &dot);
+    apply(t, op, form, region, GFNN_DOUBLE, &dot);
     CHECK(error_of(t, region, false) <= BOUND);
     for (size_t v = 0; v < t->values; v++)
         size += t->size[v];
@@ -378,10 +391,11 @@ static void test_symmetry(const gfnn_operator_t *op)
     double *x = RT_NEW(double, t->values, RT_HOST), *Ax = RT_NEW(double, t->values, RT_HOST);
     if (op->set_up)
         op->set_up(&t->view);
-    op->apply(&t->view, &form, &all, t->x, Ax);
+    apply(t, op, &form, &all, GFNN_DOUBLE, NULL);
+    memcpy(Ax, t->y, t->values * sizeof *Ax);
     memcpy(x, t->x, t->values * sizeof *x);
     fill_x(t, 78);
-    op->apply(&t->view, &form, &all, t->x, t->y);
+    apply(t, op, &form, &all, GFNN_DOUBLE, NULL);
     work_out(t, &form);
     const double yAx = dot_of(t, &all, t->x, Ax), xAy = dot_of(t, &all, x, t->y);
     double size = 0;
@@ -409,12 +423,9 @@ static void test_threads(const gfnn_operator_t *op, bool reproducible)
     for (int run = 0; run < 4; run++) {
         rt_threads_set((int[4]){1, 2, 3, 6}[run]);
         forget(t, &all);
-        if (op->apply_dot)
-            op->apply_dot(&t->view, &form, &all, t->x, t->y, &dot[run]);
-        else
-            op->apply(&t->view, &form, &all, t->x, t->y);
-        if (op->apply32)
-            op->apply32(&t->view, &form, &all, t->x32, t->y32);
+        apply(t, op, &form, &all, GFNN_DOUBLE, op->sums ? &dot[run] : NULL);
+        if (op->single)
+            apply(t, op, &form, &all, GFNN_SINGLE, NULL);
         if (run == 0) {
             memcpy(t->want, t->y, t->values * sizeof *t->y);
             memcpy(y32, t->y32, t->values32 * sizeof *y32);

@@ -8,12 +8,12 @@
 #include "config.h"
 #include "strain_rows.h"
 
-static void apply(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
-                  const double *x, double *y)
+static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
 {
     const gfnn_grid_t *g = &view->box->fine, *wide = &view->box->wide;
-    const gfnn_region_t *r = region;
-    const double *variable = gfnn_stored(view, form);
+    const gfnn_region_t *r = &a->region;
+    const double *x = a->x, *variable = gfnn_stored(view, a->form);
+    double *y = a->y;
 #pragma omp parallel
     {
         gfnn_strain_clear(g, r, y);

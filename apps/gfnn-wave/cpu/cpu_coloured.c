@@ -54,14 +54,14 @@ static void row(const job_t *job, int64_t first, int64_t j, int64_t k)
         element(job, true, r->hi[0] - 1, j, k);
 }
 
-static void apply(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
-                  const double *x, double *y)
+static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
 {
-    const gfnn_region_t *r = region;
-    const job_t job = {&view->box->fine, &view->box->wide, r, gfnn_stored(view, form), x, y};
+    const gfnn_region_t *r = &a->region;
+    const job_t job = {
+        &view->box->fine, &view->box->wide, r, gfnn_stored(view, a->form), a->x, a->y};
 #pragma omp parallel
     {
-        gfnn_strain_clear(job.fine, r, y);
+        gfnn_strain_clear(job.fine, r, job.y);
         for (int colour = 0; colour < 8; colour++)
 #pragma omp for collapse(2) schedule(static)
             for (int64_t k = r->lo[2] - 1 + (colour >> 2); k < r->hi[2]; k += 2)

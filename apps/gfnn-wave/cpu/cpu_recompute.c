@@ -7,12 +7,13 @@
 #include "config.h"
 #include "strain_rows.h"
 
-static void apply(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
-                  const double *x, double *y)
+static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
 {
     const gfnn_grid_t *g = &view->box->fine, *wide = &view->box->wide;
-    const gfnn_region_t *r = region;
+    const gfnn_region_t *r = &a->region;
     const gfnn_materials_t *materials = view->materials;
+    const double *x = a->x;
+    double *y = a->y;
 #pragma omp parallel
     {
         gfnn_strain_clear(g, r, y);
@@ -22,8 +23,8 @@ static void apply(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_r
                 for (int64_t i = r->lo[0] - 1; i < r->hi[0]; i++) {
                     const uint8_t id = view->id[gfnn_at(wide, i, j, k)];
                     double f[24], mass, lambda, mu;
-                    gfnn_elasticity(form, materials->w[id], materials->square[id], &mass, &lambda,
-                                    &mu);
+                    gfnn_elasticity(a->form, materials->w[id], materials->square[id], &mass,
+                                    &lambda, &mu);
                     gfnn_strain_product(g, x + gfnn_at(g, i, j, k), mass, lambda, mu, f);
                     gfnn_strain_add(g, r, i, j, k, f, y);
                 }

@@ -7,7 +7,7 @@
 #define REAL_BYTES 8
 #define INTEGER    int64_t
 #define GRID       fine
-#define PART       gfnn_simd_part
+#define PART       gfnn_simd_part64
 #include "cpu_simd_rows.inc"
 #include "base/threads.h"
 
@@ -24,42 +24,28 @@ const rt_parameter_t gfnn_simd_parameters[] = {{.name = "tile-rows",
                                                 .values = widths,
                                                 .initial = GFNN_SIMD_INITIAL}};
 
+void gfnn_simd_part(const gfnn_view_t *view, const gfnn_product_t *a, int64_t me, int64_t parts,
+                    double *dots)
+{
+    if (a->type == GFNN_SINGLE)
+        gfnn_simd_part32(view, a, me, parts, dots);
+    else
+        gfnn_simd_part64(view, a, me, parts, dots);
+}
+
 double gfnn_simd_sum(const gfnn_region_t *region, const double *dots)
 {
     const int64_t rows = (region->hi[1] - region->lo[1]) * (region->hi[2] - region->lo[2]);
     return empty(region) ? 0 : rt_sum_pairwise(dots, rows);
 }
 
-static void apply(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
-                  const double *x, double *y)
+static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
 {
+    double *const dots = a->dot ? view->data : NULL;
 #pragma omp parallel
-    gfnn_simd_part(view, form, region, rt_thread(), rt_threads_here(), x, y, NULL);
-}
-
-static void apply32(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
-                    const float *x, float *y)
-{
-#pragma omp parallel
-    gfnn_simd_part32(view, form, region, rt_thread(), rt_threads_here(), x, y, NULL);
-}
-
-static void apply_dot(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
-                      const double *x, double *y, double *dot)
-{
-    double *const dots = view->data;
-#pragma omp parallel
-    gfnn_simd_part(view, form, region, rt_thread(), rt_threads_here(), x, y, dots);
-    *dot = gfnn_simd_sum(region, dots);
-}
-
-static void apply_dot32(const gfnn_view_t *view, const gfnn_form_t *form,
-                        const gfnn_region_t *region, const float *x, float *y, double *dot)
-{
-    double *const dots = view->data;
-#pragma omp parallel
-    gfnn_simd_part32(view, form, region, rt_thread(), rt_threads_here(), x, y, dots);
-    *dot = gfnn_simd_sum(region, dots);
+    gfnn_simd_part(view, a, rt_thread(), rt_threads_here(), dots);
+    if (dots)
+        *a->dot = gfnn_simd_sum(&a->region, dots);
 }
 
 static void set_up(gfnn_view_t *view)
@@ -79,9 +65,8 @@ static void memory(const gfnn_config_t *config, const gfnn_box_t *box, double by
 }
 
 const gfnn_operator_t gfnn_operator_simd = {.apply = apply,
-                                            .apply32 = apply32,
-                                            .apply_dot = apply_dot,
-                                            .apply_dot32 = apply_dot32,
+                                            .single = true,
+                                            .sums = true,
                                             .set_up = set_up,
                                             .tear_down = tear_down,
                                             .memory = memory};

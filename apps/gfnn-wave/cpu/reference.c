@@ -139,33 +139,21 @@ void gfnn_apply_reference(const gfnn_box_t *box, const gfnn_materials_t *materia
     RT_FREE(A, RT_HOST);
 }
 
-static void apply_either(const gfnn_view_t *view, const gfnn_form_t *form,
-                         const gfnn_region_t *region, bool single, const void *x, void *y)
+static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
 {
-    matrix_t *A = matrices(view->materials, form, false);
+    matrix_t *A = matrices(view->materials, a->form, false);
+    const bool single = a->type == GFNN_SINGLE;
     const job_t job = {.grid = single ? &view->box->wide : &view->box->fine,
                        .wide = &view->box->wide,
                        .id = view->id,
                        .A = (const matrix_t *)A,
                        .ids = view->materials->ids,
-                       .region = *region,
+                       .region = a->region,
                        .single = single,
-                       .x = x,
-                       .y = y};
+                       .x = a->x,
+                       .y = a->y};
     elements(&job);
     RT_FREE(A, RT_HOST);
-}
-
-static void apply(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
-                  const double *x, double *y)
-{
-    apply_either(view, form, region, false, x, y);
-}
-
-static void apply32(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
-                    const float *x, float *y)
-{
-    apply_either(view, form, region, true, x, y);
 }
 
 static void memory(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES])
@@ -175,8 +163,7 @@ static void memory(const gfnn_config_t *config, const gfnn_box_t *box, double by
     bytes[RT_HOST] += GFNN_MAX_IDS * sizeof(matrix_t); /* for as many materials as there can be */
 }
 
-const gfnn_operator_t gfnn_operator_reference = {
-    .apply = apply, .apply32 = apply32, .memory = memory};
+const gfnn_operator_t gfnn_operator_reference = {.apply = apply, .single = true, .memory = memory};
 const gfnn_kernels_t gfnn_op_reference = {
     .rung = {.precision = "FP64", .reproducible = true},
     .ladder = GFNN_LADDER_OPERATOR,

@@ -33,13 +33,12 @@ static __global__ void __launch_bounds__(THREADS)
                  [&](double *y, int row) { *y += gfnn_dense_row(matrices, material, row, u); });
 }
 
-static void apply(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
-                  const double *x, double *y)
+static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
 {
-    const gfnn_job_t<double> job(view, view->box->fine, region, x, y);
+    const gfnn_job_t<double> job(view, a);
     if (job.empty())
         return;
-    const gfnn_matrices_t matrices(form);
+    const gfnn_matrices_t matrices(a->form);
     gfnn_clear(job);
     for (int c = 0; c < 8; c++) {
         const colour_t colour = {{c & 1, c >> 1 & 1, c >> 2}};

@@ -64,15 +64,16 @@ template <class T> struct gfnn_job_t {
     const T *x;
     T *y;
 
-    gfnn_job_t(const gfnn_view_t *view, const gfnn_grid_t &grid, const gfnn_region_t *region,
-               const T *x_, T *y_)
-        : nodes(grid), elements(view->box->wide), wraps(gfnn_layers_wrap(view)), id(view->id),
-          material(static_cast<const gfnn_operator_data_t *>(view->data)->material), x(x_), y(y_)
+    gfnn_job_t(const gfnn_view_t *view, const gfnn_product_t *a)
+        : nodes(sizeof(T) == sizeof(double) ? view->box->fine : view->box->wide),
+          elements(view->box->wide), wraps(gfnn_layers_wrap(view)), id(view->id),
+          material(static_cast<const gfnn_operator_data_t *>(view->data)->material),
+          x(static_cast<const T *>(a->x)), y(static_cast<T *>(a->y))
     {
         for (int d = 0; d < 3; d++) {
             n[d] = static_cast<int>(view->box->n[d]);
-            lo[d] = static_cast<int>(region->lo[d]);
-            hi[d] = static_cast<int>(region->hi[d]);
+            lo[d] = static_cast<int>(a->region.lo[d]);
+            hi[d] = static_cast<int>(a->region.hi[d]);
         }
     }
     bool empty() const

@@ -237,15 +237,14 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT)
     }
 }
 
-static void apply(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
-                  const double *x, double *y)
+static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
 {
     constexpr size_t bytes = BARRIER_BYTES + layers_t::bytes;
     const auto *data = static_cast<const gfnn_operator_data_t *>(view->data);
-    const gfnn_job_t<double> job(view, view->box->fine, region, x, y);
+    const gfnn_job_t<double> job(view, a);
     if (job.empty())
         return;
-    const gfnn_matrices_t matrices(form);
+    const gfnn_matrices_t matrices(a->form);
     const int columns_x = rt_blocks(job.hi[0] - job.lo[0], TX);
     const int columns = columns_x * rt_blocks(job.hi[1] - job.lo[1], TY);
     const int work = columns * (job.hi[2] - job.lo[2]);
@@ -254,7 +253,7 @@ static void apply(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_r
     const unsigned blocks = resident < most ? resident : most;
     gfnn_allow_shared(apply_kernel, bytes);
     apply_kernel<<<blocks, THREADS, bytes, rt_stream()>>>(job, matrices, stencil_t(matrices),
-                                                          form->shear / 72, columns_x, work);
+                                                          a->form->shear / 72, columns_x, work);
     RT_CUDA_LAUNCHED();
 }
 

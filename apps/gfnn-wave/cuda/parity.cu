@@ -353,29 +353,26 @@ static plan_t plan(const int lo[3], const int hi[3], const int *choice, int mult
 }
 
 template <class S, bool dot>
-static void launch(const gfnn_job_t<typename S::T> &job, const gfnn_form_t *form,
-                   const gfnn_operator_data_t *data, const plan_t &p, double *product,
-                   gfnn_cg_t *cg)
+static void launch(const gfnn_job_t<typename S::T> &job, const gfnn_operator_data_t *data,
+                   const plan_t &p, const gfnn_product_t *a)
 {
+    const gfnn_form_t *form = a->form;
     const scaled_t scaled = {form->mass / GFNN_PARITY_MASS, form->bulk / GFNN_PARITY_STIFF,
                              form->shear / GFNN_PARITY_STIFF};
     gfnn_allow_shared(apply_kernel<S, dot>, S::bytes);
-    apply_kernel<S, dot><<<p.blocks, S::threads, S::bytes, rt_stream()>>>(job, scaled, p.chunk,
-                                                                          data->parts, product, cg);
+    apply_kernel<S, dot><<<p.blocks, S::threads, S::bytes, rt_stream()>>>(
+        job, scaled, p.chunk, data->parts, a->dot, a->cg);
     RT_CUDA_LAUNCHED();
 }
 
-template <bool dot, class T>
-static void apply_any(const gfnn_view_t *view, const gfnn_grid_t &grid, const gfnn_form_t *form,
-                      const gfnn_region_t *region, const T *x, T *y, double *product = nullptr,
-                      gfnn_cg_t *cg = nullptr)
+template <class T, bool dot> static void apply_as(const gfnn_view_t *view, const gfnn_product_t *a)
 {
     using shapes = shapes_t<T>;
     const auto *data = static_cast<const gfnn_operator_data_t *>(view->data);
-    const gfnn_job_t<T> job(view, grid, region, x, y);
+    const gfnn_job_t<T> job(view, a);
     if (job.empty()) {
         if (dot)
-            rt_fill(product, view->space, 0, sizeof *product);
+            rt_fill(a->dot, view->space, 0, sizeof *a->dot);
         return;
     }
     const int *choice = view->choice, here = data->multiprocessors;
@@ -388,51 +385,20 @@ static void apply_any(const gfnn_view_t *view, const gfnn_grid_t &grid, const gf
                : square.cost <= narrow.cost                       ? 2
                                                                   : 3;
     if (tile == 1)
-        launch<typename shapes::long_t, dot>(job, form, data, row, product, cg);
+        launch<typename shapes::long_t, dot>(job, data, row, a);
     else if (tile == 2)
-        launch<typename shapes::square_t, dot>(job, form, data, square, product, cg);
+        launch<typename shapes::square_t, dot>(job, data, square, a);
     else
-        launch<typename shapes::narrow_t, dot>(job, form, data, narrow, product, cg);
+        launch<typename shapes::narrow_t, dot>(job, data, narrow, a);
 }
 
-static void apply(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
-                  const double *x, double *y)
+static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
 {
-    apply_any<false>(view, view->box->fine, form, region, x, y);
-}
-
-static void apply32(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
-                    const float *x, float *y)
-{
-    apply_any<false>(view, view->box->wide, form, region, x, y);
-}
-
-static void apply_dot(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
-                      const double *x, double *y, double *dot)
-{
-    apply_any<true>(view, view->box->fine, form, region, x, y, dot);
-}
-
-static void apply_cg(const gfnn_view_t *view, const gfnn_form_t *form, const double *x, double *y,
-                     gfnn_cg_t *cg)
-{
-    const gfnn_box_t *box = view->box;
-    const gfnn_region_t all = {{0, 0, 0}, {box->n[0], box->n[1], box->n[2]}};
-    apply_any<true>(view, box->fine, form, &all, x, y, nullptr, cg);
-}
-
-static void apply_dot32(const gfnn_view_t *view, const gfnn_form_t *form,
-                        const gfnn_region_t *region, const float *x, float *y, double *dot)
-{
-    apply_any<true>(view, view->box->wide, form, region, x, y, dot);
-}
-
-static void apply_cg32(const gfnn_view_t *view, const gfnn_form_t *form, const float *x, float *y,
-                       gfnn_cg_t *cg)
-{
-    const gfnn_box_t *box = view->box;
-    const gfnn_region_t all = {{0, 0, 0}, {box->n[0], box->n[1], box->n[2]}};
-    apply_any<true>(view, box->wide, form, &all, x, y, nullptr, cg);
+    const bool dot = a->dot || a->cg;
+    if (a->type == GFNN_SINGLE)
+        dot ? apply_as<float, true>(view, a) : apply_as<float, false>(view, a);
+    else
+        dot ? apply_as<double, true>(view, a) : apply_as<double, false>(view, a);
 }
 
 /* Returns the most blocks of any region: the whole box in the thinnest chunks. */
@@ -463,11 +429,9 @@ static void memory(const gfnn_config_t *config, const gfnn_box_t *box, double by
 }
 
 extern "C" const gfnn_operator_t gfnn_operator_parity = {.apply = apply,
-                                                         .apply32 = apply32,
-                                                         .apply_dot = apply_dot,
-                                                         .apply_dot32 = apply_dot32,
-                                                         .apply_cg = apply_cg,
-                                                         .apply_cg32 = apply_cg32,
+                                                         .single = true,
+                                                         .sums = true,
+                                                         .sums_on_device = true,
                                                          .wraps = gfnn_layers_wrap,
                                                          .set_up = set_up,
                                                          .tear_down = gfnn_operator_tear_down,

@@ -32,16 +32,15 @@ static __global__ void __launch_bounds__(THREADS)
     gfnn_scatter(job, at, [&](double *y, int row) { atomicAdd(y, u[row]); });
 }
 
-static void apply(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
-                  const double *x, double *y)
+static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
 {
-    const gfnn_job_t<double> job(view, view->box->fine, region, x, y);
+    const gfnn_job_t<double> job(view, a);
     if (job.empty())
         return;
     const int from[3] = {0, 0, 0};
     gfnn_clear(job);
     apply_kernel<<<rt_blocks(gfnn_elements(job, from, 1), THREADS), THREADS, 0, rt_stream()>>>(
-        job, *form);
+        job, *a->form);
     RT_CUDA_LAUNCHED();
 }
 

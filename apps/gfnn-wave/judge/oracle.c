@@ -67,9 +67,12 @@ void gfnn_oracle_apply(const gfnn_problem_t *p, const gfnn_form_t *form, bool ab
 static void apply(const oracle_t *o, const gfnn_form_t *form, double *x, double *y)
 {
     const gfnn_box_t *box = &o->p->box;
-    const gfnn_region_t all = {{0, 0, 0}, {box->n[0], box->n[1], box->n[2]}};
+    const gfnn_product_t product = {.form = form,
+                                    .region = {{0, 0, 0}, {box->n[0], box->n[1], box->n[2]}},
+                                    .x = x,
+                                    .y = y};
     make_ready(o->p, x);
-    gfnn_operator_simd.apply(&o->view, form, &all, x, y);
+    gfnn_operator_simd.apply(&o->view, &product);
     gfnn_judge_hold(box, o->g, y);
 }
 

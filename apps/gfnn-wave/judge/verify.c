@@ -162,7 +162,7 @@ static const double ROUNDINGS = 256;
  * enough to disagree about, and are done often in the time. */
 typedef struct {
     const bench_t *b;
-    gfnn_region_t part;
+    gfnn_product_t product;
     const double *want, *bound;
 } disturbed_t;
 
@@ -170,7 +170,7 @@ static void apply_disturbed(void *data)
 {
     const disturbed_t *d = data;
     const gfnn_solver_t *s = d->b->s;
-    s->kernels->op->apply(&s->view_op, &d->b->p->step.A, &d->part, s->x, s->q);
+    s->kernels->op->apply(&s->view_op, &d->product);
 }
 
 /* Returns the worst error of the part over its bound. */
@@ -179,7 +179,7 @@ static double disturbed_error(void *data)
     const disturbed_t *d = data;
     const gfnn_grid_t *g = &d->b->box->fine;
     const gfnn_solver_t *s = d->b->s;
-    const gfnn_region_t *part = &d->part;
+    const gfnn_region_t *part = &d->product.region;
     double most = 0;
     for (int c = 0; c < 3; c++)
         for (int64_t k = part->lo[2]; k < part->hi[2]; k++)
@@ -201,12 +201,16 @@ static void verify_disturbed(const bench_t *b)
     enum { MOST_EXTENT = 12 };
     const gfnn_grid_t *g = &b->box->fine;
     double *x = fine(b), *want = fine(b), *bound = fine(b);
-    disturbed_t d = {.b = b, .want = want, .bound = bound};
+    disturbed_t d = {.b = b,
+                     .product = {.form = &b->p->step.A, .x = b->s->x, .y = b->s->q},
+                     .want = want,
+                     .bound = bound};
+    gfnn_region_t *part = &d.product.region;
     for (int dim = 0; dim < 3; dim++) {
         const int64_t n = g->n[dim], extent = n < MOST_EXTENT ? n : MOST_EXTENT;
-        d.part.lo[dim] =
+        part->lo[dim] =
             (int64_t)(rt_hash((uint64_t)dim, b->seed + SALT_PART) % (uint64_t)(n - extent + 1));
-        d.part.hi[dim] = d.part.lo[dim] + extent;
+        part->hi[dim] = part->lo[dim] + extent;
     }
     gfnn_judge_draw(b->box, g, b->seed + SALT_A, x);
     rung_apply(b, &b->p->step.A, x, want);                  /* brings the ghosts of the rung's x */
@@ -257,21 +261,37 @@ static void verify_symmetry(const bench_t *b)
     release(b);
 }
 
+/* Makes y = A x of all own nodes by one call of the rung, without halo; returns x.Ax, which that call
+ * leaves, over all ranks. */
+static double fused(const bench_t *b, gfnn_type_t type, void *x, void *y)
+{
+    gfnn_solver_t *s = b->s;
+    const int64_t *n = b->box->n;
+    double got = NAN, *sum = RT_NEW(double, 1, s->space);
+    const gfnn_product_t product = {.form = &b->p->step.A,
+                                    .region = {{0, 0, 0}, {n[0], n[1], n[2]}},
+                                    .type = type,
+                                    .x = x,
+                                    .y = y,
+                                    .dot = sum};
+    rt_copy(sum, s->space, &got, RT_HOST, sizeof got);
+    s->kernels->op->apply(&s->view_op, &product);
+    rt_copy(&got, RT_HOST, sum, s->space, sizeof got);
+    rt_comm_sum(&got, 1);
+    RT_FREE(sum, s->space);
+    return got;
+}
+
 /* Checks A x and x.Ax of one call. */
 static void verify_fused(const bench_t *b)
 {
     gfnn_solver_t *s = b->s;
     const gfnn_grid_t *g = &b->box->fine;
-    const gfnn_region_t all = {{0, 0, 0}, {g->n[0], g->n[1], g->n[2]}};
-    double *x = fine(b), *y = fine(b), *apart = fine(b), *bound = fine(b), got = NAN,
-           *sum = RT_NEW(double, 1, s->space);
+    double *x = fine(b), *y = fine(b), *apart = fine(b), *bound = fine(b);
     gfnn_judge_draw(b->box, g, b->seed + SALT_FUSED, x);
     rung_apply(b, &b->p->step.A, x, apart); /* x's ghosts are up to date now */
-    rt_copy(sum, s->space, &got, RT_HOST, sizeof got);
     rt_fill(s->q, s->space, 0xff, b->fine * sizeof *y);
-    s->kernels->op->apply_dot(&s->view_op, &b->p->step.A, &all, s->x, s->q, sum);
-    rt_copy(&got, RT_HOST, sum, s->space, sizeof got);
-    rt_comm_sum(&got, 1);
+    const double got = fused(b, GFNN_DOUBLE, s->x, s->q);
     rt_copy(y, RT_HOST, s->q, s->space, b->fine * sizeof *y);
     gfnn_judge_hold(b->box, g, y);
     gfnn_oracle_apply(b->p, &b->p->step.A, true, x, bound);
@@ -280,7 +300,6 @@ static void verify_fused(const bench_t *b)
     const double want = gfnn_judge_dot(g, x, y);
     rt_verdict_check(b->verdict, "x.Ax with it (of |x| |Ax|)",
                      fabs(got - want) / (norm(g, x) * norm(g, y)), ROUNDINGS * RT_EPS);
-    RT_FREE(sum, s->space);
     release(b);
 }
 
@@ -300,18 +319,10 @@ static void widen(const bench_t *b, const float *low, double *x)
 static void verify_fused_single(const bench_t *b, float *x32, float *y32, const double *x,
                                 const double *y)
 {
-    gfnn_solver_t *s = b->s;
     const gfnn_grid_t *g = &b->box->fine;
-    const gfnn_region_t all = {{0, 0, 0}, {g->n[0], g->n[1], g->n[2]}};
-    double got = NAN, *sum = RT_NEW(double, 1, s->space);
-    rt_copy(sum, s->space, &got, RT_HOST, sizeof got);
-    s->kernels->op->apply_dot32(&s->view_op, &b->p->step.A, &all, x32, y32, sum);
-    rt_copy(&got, RT_HOST, sum, s->space, sizeof got);
-    rt_comm_sum(&got, 1);
-    const double want = gfnn_judge_dot(g, x, y);
+    const double got = fused(b, GFNN_SINGLE, x32, y32), want = gfnn_judge_dot(g, x, y);
     rt_verdict_check(b->verdict, "x.Ax in FP32 with it (of |x| |Ax|)",
                      fabs(got - want) / (norm(g, x) * norm(g, y)), ROUNDINGS * 0x1p-24);
-    RT_FREE(sum, s->space);
 }
 
 /* A in FP32: of vectors that are FP32, or of the preconditioner. */
@@ -338,7 +349,7 @@ static void verify_single(const bench_t *b)
     rt_verdict_check(b->verdict, "A x in FP32 (of its rounding bound)",
                      gfnn_judge_compare(&b->box->fine, want, got, bound, ROUNDINGS * 0x1p-24).worst,
                      1);
-    if (of_cg && s->kernels->op->apply_dot32)
+    if (of_cg && s->kernels->op->sums)
         verify_fused_single(b, x32, y32, x, got);
     rt_fill(x32, s->space, 0, bytes);
     rt_fill(y32, s->space, 0, bytes);
@@ -363,7 +374,7 @@ static void verify_operator(const bench_t *b)
     verify_symmetry(b);
     if (b->s->rung->kind == RT_CPU)
         verify_disturbed(b);
-    if (b->s->kernels->op->apply_dot)
+    if (b->s->kernels->op->sums)
         verify_fused(b);
     if (b->s->t32 || (b->s->cg.p && gfnn_is_single(b->p->config)))
         verify_single(b);

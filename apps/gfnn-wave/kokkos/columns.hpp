@@ -168,14 +168,15 @@ template <class T, class End> struct Apply {
     const T *x;
     T *y;
 
-    Apply(const gfnn_view_t *view, const gfnn_grid_t &grid, const gfnn_form_t *form,
-          const gfnn_region_t *region, const T *x_, T *y_, const End &end_)
-        : cut(cut_of(region)), end(end_), nodes(grid), elements(view->box->wide),
-          bare(view->box->bare), id(view->id),
+    Apply(const gfnn_view_t *view, const gfnn_product_t *a, const End &end_)
+        : cut(cut_of(&a->region)), end(end_),
+          nodes(sizeof(T) == sizeof(double) ? view->box->fine : view->box->wide),
+          elements(view->box->wide), bare(view->box->bare), id(view->id),
           material(materials_of(static_cast<const OperatorData *>(view->data), T())),
-          mass(static_cast<T>(form->mass / GFNN_PARITY_MASS)),
-          bulk(static_cast<T>(form->bulk / GFNN_PARITY_STIFF)),
-          shear(static_cast<T>(form->shear / GFNN_PARITY_STIFF)), x(x_), y(y_)
+          mass(static_cast<T>(a->form->mass / GFNN_PARITY_MASS)),
+          bulk(static_cast<T>(a->form->bulk / GFNN_PARITY_STIFF)),
+          shear(static_cast<T>(a->form->shear / GFNN_PARITY_STIFF)),
+          x(static_cast<const T *>(a->x)), y(static_cast<T *>(a->y))
     {
         for (int d = 0; d < 3; d++)
             period[d] = wraps(view) ? static_cast<int>(view->box->n[d]) : 0;

@@ -135,92 +135,70 @@ template <class T, class End> Policy policy_of(const Apply<T, End> &apply)
 }
 
 template <class T, class End>
-void run(const gfnn_view_t *view, const gfnn_grid_t &grid, const gfnn_form_t *form,
-         const gfnn_region_t *region, const T *x, T *y, const End &end)
+void run(const gfnn_view_t *view, const gfnn_product_t *a, const End &end)
 {
-    if (is_empty(region))
+    if (is_empty(&a->region))
         return;
-    const Apply<T, End> apply(view, grid, form, region, x, y, end);
+    const Apply<T, End> apply(view, a, end);
     Kokkos::parallel_for("gfnn operator", policy_of(apply), Plain<T, End>{apply});
 }
 
-/* Calls body(view, part, parts) for each thread of a CPU. The view has none of this rung's
- * choices. */
-template <class Body> void by_vectors(const gfnn_view_t *view, const Body &body)
+template <class T> void run_dot(const gfnn_view_t *view, const gfnn_product_t *a)
 {
-    const int64_t parts = rt_kokkos::exec().concurrency();
-    gfnn_view_t plain = *view;
-    plain.choice = nullptr;
-    rt_kokkos::host_for("gfnn operator", parts, [=](int64_t me) { body(&plain, me, parts); });
-}
-
-void apply(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
-           const double *x, double *y)
-{
-    if (!is_vector(view))
-        return run(view, view->box->fine, form, region, x, y, Store<double>());
-    by_vectors(view, [=](const gfnn_view_t *v, int64_t me, int64_t parts) {
-        gfnn_simd_part(v, form, region, me, parts, x, y, nullptr);
-    });
-}
-
-void apply32(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
-             const float *x, float *y)
-{
-    if (!is_vector(view))
-        return run(view, view->box->wide, form, region, x, y, Store<float>());
-    by_vectors(view, [=](const gfnn_view_t *v, int64_t me, int64_t parts) {
-        gfnn_simd_part32(v, form, region, me, parts, x, y, nullptr);
-    });
-}
-
-/* part: the vectors of `cpu-simd` for T. */
-template <class T, class Part>
-void run_dot(const gfnn_view_t *view, const gfnn_grid_t &grid, const gfnn_form_t *form,
-             const gfnn_region_t *region, const T *x, T *y, double *dot, Part part)
-{
-    if (is_vector(view)) {
-        double *dots = static_cast<const OperatorData *>(view->data)->dots;
-        by_vectors(view, [=](const gfnn_view_t *v, int64_t me, int64_t parts) {
-            part(v, form, region, me, parts, x, y, dots);
-        });
-        *dot = gfnn_simd_sum(region, dots);
-        return;
-    }
-    if (is_empty(region))
-        return rt_fill(dot, view->space, 0, sizeof *dot);
-    const Apply<T, Dot<T>> apply(view, grid, form, region, x, y, {x});
-    const Kokkos::View<double, rt_kokkos::Memory, Kokkos::MemoryUnmanaged> result(dot);
+    if (is_empty(&a->region))
+        return rt_fill(a->dot, view->space, 0, sizeof *a->dot);
+    const Apply<T, Dot<T>> apply(view, a, {static_cast<const T *>(a->x)});
+    const Kokkos::View<double, rt_kokkos::Memory, Kokkos::MemoryUnmanaged> result(a->dot);
     Kokkos::parallel_reduce("gfnn operator", policy_of(apply), WithDot<T>{apply}, result);
 }
 
-void apply_dot(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
-               const double *x, double *y, double *dot)
+void run_sweep(const gfnn_view_t *view, const gfnn_product_t *a)
 {
-    run_dot(view, view->box->fine, form, region, x, y, dot, gfnn_simd_part);
+    const gfnn_sweep_t *s = a->sweep;
+    const float *inverse = inverse_of(s->vectors), *z = static_cast<const float *>(a->x);
+    if (s->old && s->a != 0)
+        run<float>(view, a, Sweep<true>{z, s->old, s->r, inverse, s->a, s->omega});
+    else
+        run<float>(view, a, Sweep<false>{z, nullptr, s->r, inverse, s->a, s->omega});
 }
 
-void apply_dot32(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
-                 const float *x, float *y, double *dot)
+/* Each thread of a CPU has a part, by the vectors of `cpu-simd`. The view that it gets has none of
+ * this rung's choices. */
+void by_vectors(const gfnn_view_t *view, const gfnn_product_t *a)
 {
-    run_dot(view, view->box->wide, form, region, x, y, dot, gfnn_simd_part32);
+    const int64_t parts = rt_kokkos::exec().concurrency();
+    double *dots = a->dot ? static_cast<const OperatorData *>(view->data)->dots : nullptr;
+    gfnn_view_t plain = *view;
+    plain.choice = nullptr;
+    rt_kokkos::host_for("gfnn operator", parts,
+                        [=](int64_t me) { gfnn_simd_part(&plain, a, me, parts, dots); });
+    if (dots)
+        *a->dot = gfnn_simd_sum(&a->region, dots);
+}
+
+template <class T> void apply_as(const gfnn_view_t *view, const gfnn_product_t *a)
+{
+    if (a->dot)
+        run_dot<T>(view, a);
+    else
+        run<T>(view, a, Store<T>());
+}
+
+void apply(const gfnn_view_t *view, const gfnn_product_t *a)
+{
+    if (a->sweep)
+        run_sweep(view, a);
+    else if (is_vector(view))
+        by_vectors(view, a);
+    else if (a->type == GFNN_SINGLE)
+        apply_as<float>(view, a);
+    else
+        apply_as<double>(view, a);
 }
 
 bool sweeps(const gfnn_view_t *view)
 {
     return !is_vector(view);
-}
-
-void sweep32(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
-             const float *z, const gfnn_sweep_t *s)
-{
-    const float *inverse = inverse_of(s->vectors);
-    if (s->old && s->a != 0)
-        run(view, view->box->wide, form, region, z, s->out,
-            Sweep<true>{z, s->old, s->r, inverse, s->a, s->omega});
-    else
-        run(view, view->box->wide, form, region, z, s->out,
-            Sweep<false>{z, nullptr, s->r, inverse, s->a, s->omega});
 }
 
 template <class T> material_t<T> *materials_new(const gfnn_view_t *view)
@@ -271,12 +249,10 @@ constexpr gfnn_operator_t operators()
 {
     gfnn_operator_t t = {};
     t.apply = apply;
-    t.apply32 = apply32;
-    t.apply_dot = apply_dot;
-    t.apply_dot32 = apply_dot32;
+    t.single = true;
+    t.sums = true;
     t.wraps = wraps;
     t.sweeps = sweeps;
-    t.sweep32 = sweep32;
     t.set_up = set_up;
     t.tear_down = tear_down;
     t.memory = memory;

@@ -61,15 +61,16 @@ static void use_form(const gfnn_view_t *view, const gfnn_form_t *form)
     data->form = *form;
 }
 
-static void apply(const gfnn_view_t *view, const gfnn_form_t *form, const gfnn_region_t *region,
-                  const double *x, double *y)
+static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
 {
     const gfnn_grid_t fine = view->box->fine, wide = view->box->wide;
-    const int64_t nx = region->hi[0], ny = region->hi[1], nz = region->hi[2];
+    const int64_t nx = a->region.hi[0], ny = a->region.hi[1], nz = a->region.hi[2];
     const int64_t row = fine.pitch, layer = fine.slab, plane = fine.plane, origin = fine.origin;
     const int64_t id_row = wide.pitch, id_layer = wide.slab, id_origin = wide.origin;
     const uint8_t *id = view->id;
-    use_form(view, form);
+    const double *x = a->x;
+    double *y = a->y;
+    use_form(view, a->form);
     rt_openacc_begin();
     const data_t *data = view->data;
     const double *fixed = data->matrices, *shear = fixed + ENTRIES;

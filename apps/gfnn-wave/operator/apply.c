@@ -4,33 +4,15 @@
 #include "config.h"
 #include "apps/gfnn-wave/gfnn.h"
 
-/* One product: x and y in FP64, or x32 and y32 in FP32. */
-typedef struct {
-    const gfnn_form_t *form;
-    double *x, *y, *dots;
-    gfnn_cg_t *cg; /* where the dot product goes if one kernel has all nodes; may be NULL */
-    float *x32, *y32;
-    const gfnn_sweep_t *sweep; /* y32 is its out; NULL: none */
-} product_t;
-
-static void on_region(const gfnn_solver_t *s, const product_t *a, const gfnn_region_t *region,
+/* Works on a region of a product, whose own dot product is number `number`. */
+static void on_region(const gfnn_solver_t *s, const gfnn_product_t *a, const gfnn_region_t *region,
                       int number)
 {
-    const gfnn_operator_t *op = s->kernels->op;
-    if (a->sweep)
-        op->sweep32(&s->view_op, a->form, region, a->x32, a->sweep);
-    else if (a->cg && a->x32)
-        op->apply_cg32(&s->view_op, a->form, a->x32, a->y32, a->cg);
-    else if (a->cg)
-        op->apply_cg(&s->view_op, a->form, a->x, a->y, a->cg);
-    else if (a->x32 && a->dots)
-        op->apply_dot32(&s->view_op, a->form, region, a->x32, a->y32, a->dots + number);
-    else if (a->x32)
-        op->apply32(&s->view_op, a->form, region, a->x32, a->y32);
-    else if (a->dots)
-        op->apply_dot(&s->view_op, a->form, region, a->x, a->y, a->dots + number);
-    else
-        op->apply(&s->view_op, a->form, region, a->x, a->y);
+    gfnn_product_t part = *a;
+    part.region = *region;
+    if (part.dot)
+        part.dot += number;
+    s->kernels->op->apply(&s->view_op, &part);
 }
 
 /* Finds the nodes that read neither ghosts nor values that other ranks have as ghosts: between
@@ -49,7 +31,7 @@ static bool interior(const gfnn_box_t *box, gfnn_region_t *inner)
 
 /* Works on what is left of `all` around the interior, slab by slab; returns the number of regions
  * so far. */
-static int boundary(const gfnn_solver_t *s, const product_t *a, const gfnn_region_t *inner,
+static int boundary(const gfnn_solver_t *s, const gfnn_product_t *a, const gfnn_region_t *inner,
                     gfnn_region_t all, int regions)
 {
     for (int d = 2; d >= 0; d--) {
@@ -86,14 +68,15 @@ static void bring(const gfnn_solver_t *s, const ghosts_t *g)
 /* Messages through the host travel during the work on the interior. Messages that GPUs send on
  * their streams come first: six slabs around the interior, each a kernel of few nodes, take 80 us
  * for a box of 104^3, several times the messages. One rank has none. Returns the number of regions. */
-static int product(gfnn_solver_t *s, product_t *a)
+static int product(gfnn_solver_t *s, gfnn_product_t *a)
 {
     const gfnn_box_t *box = &s->problem->box;
     const gfnn_region_t all = {{0, 0, 0}, {box->n[0], box->n[1], box->n[2]}};
-    const ghosts_t ghosts =
-        a->x32 ? (ghosts_t){s->halo_wide1, 1, gfnn_field(&box->wide, a->x32, RT_F32)}
-               : (ghosts_t){s->halo_fine, 1, gfnn_field(&box->fine, a->x, RT_F64)};
-    const char *name = a->sweep ? "sweep" : a->x32 ? "operator FP32" : "operator";
+    const bool single = a->type == GFNN_SINGLE;
+    const ghosts_t ghosts = single
+                                ? (ghosts_t){s->halo_wide1, 1, gfnn_field(&box->wide, a->x, RT_F32)}
+                                : (ghosts_t){s->halo_fine, 1, gfnn_field(&box->fine, a->x, RT_F64)};
+    const char *name = a->sweep ? "sweep" : single ? "operator FP32" : "operator";
     gfnn_region_t inner;
     int regions = 1;
     if (!ghosts.halo || rt_halo_on_stream(ghosts.halo) || s->kernels->op->whole ||
@@ -115,18 +98,18 @@ static int product(gfnn_solver_t *s, product_t *a)
         regions = boundary(s, a, &inner, all, 1);
         rt_timer_stop(name);
     }
-    s->vectors->hold(&s->view_vec, a->y, a->y32);
+    s->vectors->hold(&s->view_vec, single ? NULL : a->y, single ? a->y : NULL);
     return regions;
 }
 
 void gfnn_apply(gfnn_solver_t *s, const gfnn_form_t *form, double *x, double *y)
 {
-    product(s, &(product_t){.form = form, .x = x, .y = y});
+    product(s, &(gfnn_product_t){.form = form, .type = GFNN_DOUBLE, .x = x, .y = y});
 }
 
 void gfnn_apply32(gfnn_solver_t *s, const gfnn_form_t *form, float *x, float *y)
 {
-    product(s, &(product_t){.form = form, .x32 = x, .y32 = y});
+    product(s, &(gfnn_product_t){.form = form, .type = GFNN_SINGLE, .x = x, .y = y});
 }
 
 bool gfnn_sweeps(const gfnn_solver_t *s)
@@ -137,30 +120,31 @@ bool gfnn_sweeps(const gfnn_solver_t *s)
 
 void gfnn_sweep(gfnn_solver_t *s, float *z, const gfnn_sweep_t *sweep)
 {
-    const gfnn_form_t *A = &s->problem->step.A;
-    product(s, &(product_t){.form = A, .x32 = z, .y32 = sweep->out, .sweep = sweep});
+    product(s, &(gfnn_product_t){.form = &s->problem->step.A,
+                                 .type = GFNN_SINGLE,
+                                 .x = z,
+                                 .y = sweep->out,
+                                 .sweep = sweep});
 }
 
 void gfnn_apply_p(gfnn_solver_t *s)
 {
     const gfnn_vectors_t *vectors = s->vectors;
     const gfnn_scalars_t *scalars = vectors->scalars;
-    const gfnn_operator_t *op = s->kernels->op;
-    const bool single = gfnn_is_single(s->problem->config);
-    const bool fuses = single ? op->apply_cg32 != NULL : op->apply_cg != NULL;
-    product_t a = {.form = &s->problem->step.A, .dots = s->dots};
-    if (single)
-        a.x32 = s->cg.p, a.y32 = s->cg.q;
-    else
-        a.x = s->cg.p, a.y = s->cg.q;
-    a.cg = fuses && scalars->on_device ? s->scalars.cg : NULL;
+    gfnn_product_t a = {.form = &s->problem->step.A,
+                        .type = gfnn_is_single(s->problem->config) ? GFNN_SINGLE : GFNN_DOUBLE,
+                        .x = s->cg.p,
+                        .y = s->cg.q,
+                        .dot = s->dots};
+    if (s->kernels->op->sums_on_device && scalars->on_device)
+        a.cg = s->scalars.cg;
     const int regions = product(s, &a);
     gfnn_start(s, "vectors");
-    if (!a.cg && !s->dots)
-        s->scalars.cg->sums[0] = single ? vectors->dot32(&s->view_vec, a.x32, a.y32)
-                                        : vectors->dot(&s->view_vec, a.x, a.y);
-    else if (!a.cg)
+    if (!a.cg && s->dots)
         scalars->gather(&s->view_vec, s->dots, regions, &s->scalars);
+    else if (!a.cg)
+        s->scalars.cg->sums[0] = a.type == GFNN_SINGLE ? vectors->dot32(&s->view_vec, a.x, a.y)
+                                                       : vectors->dot(&s->view_vec, a.x, a.y);
     scalars->settle(&s->scalars, GFNN_APPLIED);
     rt_timer_stop("vectors");
 }
