@@ -26,17 +26,7 @@ const char *rt_rung_why_not(const rt_rung_t *rung)
 
 rt_space_t rt_rung_space(const rt_rung_t *rung)
 {
-    switch (rung->kind) {
-    case RT_CUDA:
-        return RT_DEVICE;
-    case RT_KOKKOS:
-        return rt_kokkos_space();
-    case RT_OPENACC:
-        return rt_openacc_space();
-    case RT_CPU:
-        break;
-    }
-    return RT_HOST;
+    return rt_kind_space(rung->kind);
 }
 
 rt_kind_t rt_rung_processor(const rt_rung_t *rung)

@@ -2,46 +2,34 @@
 #include "config.h"
 #include "io/files.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include "base/error.h"
 #include "base/sha256.h"
 #include "io/json.h"
 
-typedef struct note {
-    struct note *next;
-    char digest[RT_SHA256_DIGITS + 1], name[];
-} note_t;
-
-static note_t *notes;
+static json_t *notes; /* [{name, sha256}] */
 
 void rt_files_note(const char *path, const void *data, size_t bytes)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    note_t *note = malloc(sizeof *note + strlen(name) + 1);
-    RT_EXPECT(note, RT_MEMORY, "no memory for the name of a file");
+    const char *slash = strrchr(path, '/');
+    char digest[RT_SHA256_DIGITS + 1];
     rt_sha256_t hash;
     rt_sha256_begin(&hash);
     rt_sha256_add(&hash, data, bytes);
-    rt_sha256_end_hex(&hash, note->digest);
-    strcpy(note->name, name);
-    note_t **at = &notes;
-    while (*at && (strcmp((*at)->name, name) != 0 || strcmp((*at)->digest, note->digest) != 0))
-        at = &(*at)->next;
-    if (*at) {
-        free(note);
-        return;
-    }
-    note->next = NULL;
-    *at = note;
+    rt_sha256_end_hex(&hash, digest);
+    if (!notes)
+        notes = json_array();
+    json_t *note = rt_json_append_object(notes);
+    rt_json_text(note, "name", slash ? slash + 1 : path);
+    rt_json_text(note, "sha256", digest);
+    const size_t last = json_array_size(notes) - 1;
+    for (size_t i = 0; i < last; i++)
+        if (json_equal(json_array_get(notes, i), note)) {
+            json_array_remove(notes, last);
+            return;
+        }
 }
 
 void rt_files_json(json_t *object, const char *key)
 {
-    json_t *files = rt_json_array(object, key);
-    for (const note_t *note = notes; note; note = note->next) {
-        json_t *row = rt_json_append_object(files);
-        rt_json_text(row, "name", note->name);
-        rt_json_text(row, "sha256", note->digest);
-    }
+    json_array_extend(rt_json_array(object, key), notes);
 }

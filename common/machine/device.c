@@ -68,6 +68,12 @@ bool rt_kind_on_gpu(rt_kind_t kind)
     return false;
 }
 
+rt_space_t rt_kind_space(rt_kind_t kind)
+{
+    const bool emulated = kind != RT_CPU && rt_mem_device_is_emulated();
+    return emulated || rt_kind_on_gpu(kind) ? RT_DEVICE : RT_HOST;
+}
+
 const rt_gpu_t *rt_device_gpu(void)
 {
     return self.has_gpu ? &self.gpu : NULL;

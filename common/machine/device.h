@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include "base/mem.h"
 #include "machine/cores.h"
 #include "machine/streams.h"
 
@@ -56,6 +57,9 @@ void rt_device_at_release(void (*stop)(void));
 
 /* Returns whether rungs of this kind run on a GPU here. After the back-ends were started. */
 bool rt_kind_on_gpu(rt_kind_t kind);
+/* Returns the space for the arrays of such rungs: RT_DEVICE on a GPU and, except for RT_CPU, where
+ * RT_DEVICE is emulated (so that a missing copy is caught); else RT_HOST. */
+rt_space_t rt_kind_space(rt_kind_t kind);
 
 const rt_gpu_t *rt_device_gpu(void); /* NULL without */
 const char *rt_device_why_not(void); /* "" with a GPU, else one line of why there is none */

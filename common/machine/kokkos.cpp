@@ -324,11 +324,6 @@ bool rt_kokkos_on_gpu(void)
     return started && !rt_kokkos::on_host;
 }
 
-rt_space_t rt_kokkos_space(void)
-{
-    return rt_kokkos_on_gpu() || rt_mem_device_is_emulated() ? RT_DEVICE : RT_HOST;
-}
-
 void rt_kokkos_fence(void)
 {
     if (started)

@@ -33,11 +33,12 @@ void rt_kokkos_finish(void);
 const char *rt_kokkos_backend(void); /* "Cuda", "HIP", "OpenMP", "Serial" */
 const char *rt_kokkos_version(void); /* "3.4.1" */
 bool rt_kokkos_on_gpu(void);         /* after rt_kokkos_start; false before */
-/* Returns the space for the arrays of a Kokkos rung: RT_DEVICE if its back-end works there, or if
- * RT_DEVICE is emulated (so that a missing copy is caught), else RT_HOST. */
-rt_space_t rt_kokkos_space(void);
-
 void rt_kokkos_fence(void);
 
 RT_C_END
+
+static inline rt_space_t rt_kokkos_space(void)
+{
+    return rt_kind_space(RT_KOKKOS);
+}
 #endif

@@ -44,11 +44,6 @@ bool rt_kokkos_on_gpu(void)
     return false;
 }
 
-rt_space_t rt_kokkos_space(void)
-{
-    return RT_HOST;
-}
-
 void rt_kokkos_fence(void)
 {
 }

@@ -2,7 +2,6 @@
  * too. */
 #include "config.h"
 #include "machine/openacc.h"
-#include "machine/device.h"
 #if RT_HAVE_OPENACC
 #include <openacc.h>
 #endif
@@ -74,8 +73,3 @@ bool rt_openacc_on_gpu(void)
 }
 
 #endif
-
-rt_space_t rt_openacc_space(void)
-{
-    return rt_openacc_on_gpu() || rt_mem_device_is_emulated() ? RT_DEVICE : RT_HOST;
-}

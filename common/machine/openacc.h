@@ -9,7 +9,7 @@
 #define RT_OPENACC_H
 
 #include <stdbool.h>
-#include "base/mem.h"
+#include "machine/device.h"
 
 RT_C_BEGIN
 
@@ -23,9 +23,11 @@ void rt_openacc_finish(void);
  * first call chooses the device. The regions themselves end before the host goes on. */
 void rt_openacc_begin(void);
 bool rt_openacc_on_gpu(void); /* after rt_openacc_start; false before */
-/* Returns the space for the arrays of an OpenACC rung: RT_DEVICE on a GPU, or if RT_DEVICE is
- * emulated (so that a missing copy is caught), else RT_HOST. */
-rt_space_t rt_openacc_space(void);
 
 RT_C_END
+
+static inline rt_space_t rt_openacc_space(void)
+{
+    return rt_kind_space(RT_OPENACC);
+}
 #endif

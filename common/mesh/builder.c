@@ -27,42 +27,40 @@ bool rt_mesh_refuse_type(rt_scan_t *s, const rt_mesh_draft_t *draft, int64_t num
                         number, shape, type, list);
 }
 
-bool rt_mesh_reserve_elements(rt_scan_t *s, rt_mesh_draft_t *draft, int type, int64_t n)
+int64_t rt_mesh_room(int64_t room, int64_t n)
 {
-    rt_mesh_t *mesh = &draft->mesh;
-    int64_t *room = draft->element_room + type;
-    if (mesh->elements[type] + n > INT32_MAX)
-        return rt_scan_fail_file(s, "more than %d elements of one type", INT32_MAX);
-    if (mesh->elements[type] + n <= *room)
-        return true;
-    const int64_t more =
-        mesh->elements[type] + n > 2 * *room ? mesh->elements[type] + n : 2 * *room;
-    mesh->element[type] = rt_scan_resize(s, mesh->element[type], mesh->elements[type], more,
-                                         (size_t)rt_element_size(type) * sizeof(int32_t));
-    if (s->failed)
-        return false;
-    *room = more;
-    return true;
+    return n <= room ? room : n > 2 * room ? n : 2 * room;
 }
 
-bool rt_mesh_reserve_faces(rt_scan_t *s, rt_mesh_draft_t *draft, int type, int64_t n)
+bool rt_mesh_reserve_elements(rt_scan_t *s, rt_mesh_draft_t *draft, int type, int64_t more)
 {
     rt_mesh_t *mesh = &draft->mesh;
-    int64_t *room = draft->face_room + type;
-    if (mesh->faces[type] + n > INT32_MAX)
-        return rt_scan_fail_file(s, "more than %d faces of one type", INT32_MAX);
-    if (mesh->faces[type] + n <= *room)
-        return true;
-    const int64_t more = mesh->faces[type] + n > 2 * *room ? mesh->faces[type] + n : 2 * *room;
-    mesh->face[type] = rt_scan_resize(s, mesh->face[type], mesh->faces[type], more,
-                                      (size_t)rt_face_size(type) * sizeof(int32_t));
+    const int64_t n = mesh->elements[type],
+                  room = rt_mesh_room(draft->element_room[type], n + more);
+    if (n + more > INT32_MAX)
+        return rt_scan_fail_file(s, "more than %d elements of one type", INT32_MAX);
+    if (room > draft->element_room[type])
+        mesh->element[type] = rt_scan_resize(s, mesh->element[type], n, room,
+                                             (size_t)rt_element_size(type) * sizeof(int32_t));
     if (!s->failed)
-        mesh->tag[type] =
-            rt_scan_resize(s, mesh->tag[type], mesh->faces[type], more, sizeof *mesh->tag[type]);
-    if (s->failed)
-        return false;
-    *room = more;
-    return true;
+        draft->element_room[type] = room;
+    return !s->failed;
+}
+
+bool rt_mesh_reserve_faces(rt_scan_t *s, rt_mesh_draft_t *draft, int type, int64_t more)
+{
+    rt_mesh_t *mesh = &draft->mesh;
+    const int64_t n = mesh->faces[type], room = rt_mesh_room(draft->face_room[type], n + more);
+    if (n + more > INT32_MAX)
+        return rt_scan_fail_file(s, "more than %d faces of one type", INT32_MAX);
+    if (room > draft->face_room[type]) {
+        mesh->face[type] = rt_scan_resize(s, mesh->face[type], n, room,
+                                          (size_t)rt_face_size(type) * sizeof(int32_t));
+        mesh->tag[type] = rt_scan_resize(s, mesh->tag[type], n, room, sizeof *mesh->tag[type]);
+    }
+    if (!s->failed)
+        draft->face_room[type] = room;
+    return !s->failed;
 }
 
 int32_t *rt_mesh_add_element(rt_scan_t *s, rt_mesh_draft_t *draft, int type)

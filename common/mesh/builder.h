@@ -31,6 +31,8 @@ bool rt_mesh_refuse_type(rt_scan_t *s, const rt_mesh_draft_t *draft, int64_t num
  * 32-bit number. */
 int32_t *rt_mesh_add_element(rt_scan_t *s, rt_mesh_draft_t *draft, int type);
 int32_t *rt_mesh_add_face(rt_scan_t *s, rt_mesh_draft_t *draft, int type, int64_t tag);
+/* Returns how much room a list of n items gets that has room for `room` now. */
+int64_t rt_mesh_room(int64_t room, int64_t n);
 /* Make room for n more, all of which the file is known to hold. */
 bool rt_mesh_reserve_elements(rt_scan_t *s, rt_mesh_draft_t *draft, int type, int64_t n);
 bool rt_mesh_reserve_faces(rt_scan_t *s, rt_mesh_draft_t *draft, int type, int64_t n);

@@ -15,10 +15,9 @@ typedef struct {
     int32_t node;
 } rt_gmsh_pair_t;
 
-/* A map from tags to positions: one of the two arrays. */
+/* A map from tags to positions. */
 typedef struct {
-    int64_t n, least, range;
-    int32_t *table;        /* [range]: position of tag least + i, or -1 */
+    int64_t n;
     rt_gmsh_pair_t *pairs; /* [n] by tag */
 } rt_gmsh_tags_t;
 

@@ -7,42 +7,22 @@
 rt_gmsh_shape_t rt_gmsh_shape_of(int64_t type)
 {
     static const rt_gmsh_shape_t shapes[] = {
-        {-1, 0, RT_GMSH_NONE, RT_GMSH_NONE, "of an unknown type"},
-        {1, 2, RT_GMSH_NONE, RT_GMSH_NONE, "a line"},
-        {2, 3, RT_GMSH_NONE, RT_TRIANGLE, "a triangle"},
-        {2, 4, RT_GMSH_NONE, RT_QUAD, "a quadrilateral"},
-        {3, 4, RT_TETRAHEDRON, RT_GMSH_NONE, "a tetrahedron"},
-        {3, 8, RT_HEXAHEDRON, RT_GMSH_NONE, "a hexahedron"},
-        {3, 6, RT_PRISM, RT_GMSH_NONE, "a prism"},
-        {3, 5, RT_PYRAMID, RT_GMSH_NONE, "a pyramid"},
-        {1, 3, RT_GMSH_NONE, RT_GMSH_NONE, "a line"},
-        {2, 6, RT_GMSH_NONE, RT_GMSH_NONE, "a triangle of second order"},
-        {2, 9, RT_GMSH_NONE, RT_GMSH_NONE, "a quadrilateral of second order"},
-        {3, 10, RT_GMSH_NONE, RT_GMSH_NONE, "a tetrahedron of second order"},
-        {3, 27, RT_GMSH_NONE, RT_GMSH_NONE, "a hexahedron of second order"},
-        {3, 18, RT_GMSH_NONE, RT_GMSH_NONE, "a prism of second order"},
-        {3, 14, RT_GMSH_NONE, RT_GMSH_NONE, "a pyramid of second order"},
-        {0, 1, RT_GMSH_NONE, RT_GMSH_NONE, "a point"},
-        {2, 8, RT_GMSH_NONE, RT_GMSH_NONE, "a quadrilateral of second order"},
-        {3, 20, RT_GMSH_NONE, RT_GMSH_NONE, "a hexahedron of second order"},
-        {3, 15, RT_GMSH_NONE, RT_GMSH_NONE, "a prism of second order"},
-        {3, 13, RT_GMSH_NONE, RT_GMSH_NONE, "a pyramid of second order"},
-        {2, 9, RT_GMSH_NONE, RT_GMSH_NONE, "a triangle of third order"},
-        {2, 10, RT_GMSH_NONE, RT_GMSH_NONE, "a triangle of third order"},
-        {2, 12, RT_GMSH_NONE, RT_GMSH_NONE, "a triangle of fourth order"},
-        {2, 15, RT_GMSH_NONE, RT_GMSH_NONE, "a triangle of fourth order"},
-        {2, 15, RT_GMSH_NONE, RT_GMSH_NONE, "a triangle of fifth order"},
-        {2, 21, RT_GMSH_NONE, RT_GMSH_NONE, "a triangle of fifth order"},
-        {1, 4, RT_GMSH_NONE, RT_GMSH_NONE, "a line"},
-        {1, 5, RT_GMSH_NONE, RT_GMSH_NONE, "a line"},
-        {1, 6, RT_GMSH_NONE, RT_GMSH_NONE, "a line"},
-        {3, 20, RT_GMSH_NONE, RT_GMSH_NONE, "a tetrahedron of third order"},
-        {3, 35, RT_GMSH_NONE, RT_GMSH_NONE, "a tetrahedron of fourth order"},
-        {3, 56, RT_GMSH_NONE, RT_GMSH_NONE, "a tetrahedron of fifth order"},
+        [1] = {1, 2, RT_GMSH_NONE, RT_GMSH_NONE, "a line"},
+        [2] = {2, 3, RT_GMSH_NONE, RT_TRIANGLE, "a triangle"},
+        [3] = {2, 4, RT_GMSH_NONE, RT_QUAD, "a quadrilateral"},
+        [4] = {3, 4, RT_TETRAHEDRON, RT_GMSH_NONE, "a tetrahedron"},
+        [5] = {3, 8, RT_HEXAHEDRON, RT_GMSH_NONE, "a hexahedron"},
+        [6] = {3, 6, RT_PRISM, RT_GMSH_NONE, "a prism"},
+        [7] = {3, 5, RT_PYRAMID, RT_GMSH_NONE, "a pyramid"},
+        [8] = {1, 3, RT_GMSH_NONE, RT_GMSH_NONE, "a line"},
+        [15] = {0, 1, RT_GMSH_NONE, RT_GMSH_NONE, "a point"},
+        [26] = {1, 4, RT_GMSH_NONE, RT_GMSH_NONE, "a line"},
+        [27] = {1, 5, RT_GMSH_NONE, RT_GMSH_NONE, "a line"},
+        [28] = {1, 6, RT_GMSH_NONE, RT_GMSH_NONE, "a line"},
     };
-    if (type > 0 && type < (int64_t)(sizeof shapes / sizeof *shapes))
+    if (type > 0 && type < (int64_t)(sizeof shapes / sizeof *shapes) && shapes[type].nodes > 0)
         return shapes[type];
-    return shapes[0];
+    return (rt_gmsh_shape_t){-1, 0, RT_GMSH_NONE, RT_GMSH_NONE, "of higher order or unknown"};
 }
 
 bool rt_gmsh_is_used(rt_gmsh_shape_t shape)
@@ -68,13 +48,12 @@ bool rt_gmsh_check_tag(rt_scan_t *s, int64_t tag, const char *what)
 /* Keeps a volume element's number, to find duplicates. */
 static bool add_number(rt_scan_t *s, rt_gmsh_t *g, int64_t number)
 {
-    if (g->volumes == g->room) {
-        const int64_t room = g->room > 0 ? 2 * g->room : 4;
-        g->tag = rt_scan_resize(s, g->tag, g->room, room, sizeof *g->tag);
-        if (s->failed)
-            return false;
-        g->room = room;
-    }
+    const int64_t room = rt_mesh_room(g->room, g->volumes + 1);
+    if (room > g->room)
+        g->tag = rt_scan_resize(s, g->tag, g->volumes, room, sizeof *g->tag);
+    if (s->failed)
+        return false;
+    g->room = room;
     g->tag[g->volumes++] = number;
     return true;
 }

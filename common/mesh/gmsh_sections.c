@@ -142,16 +142,14 @@ bool rt_gmsh_read_elements(rt_scan_t *s, rt_gmsh_t *g)
 
 static bool add_surface(rt_scan_t *s, rt_gmsh_t *g, int64_t tag, int64_t physical)
 {
-    if (g->surfaces == g->surface_room) {
-        const int64_t room = g->surface_room > 0 ? 2 * g->surface_room : 4;
-        g->surface_tag =
-            rt_scan_resize(s, g->surface_tag, g->surfaces, room, sizeof *g->surface_tag);
-        if (!s->failed)
-            g->physical = rt_scan_resize(s, g->physical, g->surfaces, room, sizeof *g->physical);
-        if (s->failed)
-            return false;
-        g->surface_room = room;
+    const int64_t n = g->surfaces, room = rt_mesh_room(g->surface_room, n + 1);
+    if (room > g->surface_room) {
+        g->surface_tag = rt_scan_resize(s, g->surface_tag, n, room, sizeof *g->surface_tag);
+        g->physical = rt_scan_resize(s, g->physical, n, room, sizeof *g->physical);
     }
+    if (s->failed)
+        return false;
+    g->surface_room = room;
     g->surface_tag[g->surfaces] = tag;
     g->physical[g->surfaces++] =
         physical < 0 ? -physical : physical; /* below 0: the surface is turned over */

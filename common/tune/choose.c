@@ -21,21 +21,10 @@ static bool next_pair(const char **at, char name[NAME], char value[NAME])
     return true;
 }
 
-/* Adds to a list "a, b", unless the word is in it. */
-static void append_once(rt_text_t *list, const char *word)
-{
-    const size_t n = strlen(word);
-    for (const char *at = list->text; (at = strstr(at, word)); at += n)
-        if ((at == list->text || at[-1] == ' ') && (at[n] == ',' || at[n] == '\0'))
-            return;
-    rt_text_add(list, "%s%s", *list->text ? ", " : "", word);
-}
-
 /* Refuses a pair that fits none of the rungs that --choose applies to. */
 static void check_pair(const rt_run_t *run, const char *name, const char *value)
 {
-    rt_text_t names = {""}, values = {""};
-    bool all_built = true;
+    rt_text_t values = {""};
     for (int i = 0; i < run->app->n_rungs; i++) {
         int count;
         const rt_rung_t *rung = &run->app->ladder[i];
@@ -45,24 +34,21 @@ static void check_pair(const rt_run_t *run, const char *name, const char *value)
         if (run->opt.rung && !rung->kernels)
             rt_refuse(RT_ENVIRONMENT, "--rung %s cannot run here: %s", rung->name,
                       rt_rung_why_not(rung));
-        all_built = all_built && rung->kernels;
         for (int p = 0; p < count; p++) {
-            if (strcmp(parameter[p].name, name) != 0) {
-                append_once(&names, parameter[p].name);
+            if (strcmp(parameter[p].name, name) != 0)
                 continue;
-            }
             if (rt_find_value(&parameter[p], value) >= 0)
                 return;
+            rt_text(&values, "%s has", rung->name);
             for (int v = 0; parameter[p].values[v]; v++)
-                append_once(&values, parameter[p].values[v]);
+                rt_text_add(&values, "%s %s", v ? "," : "", parameter[p].values[v]);
         }
     }
     if (*values.text)
-        rt_refuse(RT_USAGE, "--choose %s=%s: there is no such value; known: %s", name, value,
-                  values.text);
-    rt_refuse(RT_USAGE, "--choose %s=%s: %s has no such parameter%s; known: %s", name, value,
-              run->opt.rung ? run->opt.rung : run->app->name, all_built ? "" : " in this build",
-              *names.text ? names.text : "none");
+        rt_refuse(RT_USAGE, "--choose %s=%s: there is no such value; %s", name, value, values.text);
+    rt_refuse(RT_USAGE,
+              "--choose %s=%s: %s has no such parameter in this build: see --list --ladder", name,
+              value, run->opt.rung ? run->opt.rung : run->app->name);
 }
 
 void rt_tuning_check(const rt_run_t *run)
