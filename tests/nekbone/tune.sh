@@ -40,7 +40,7 @@ refused 2 "--tuning .: Is a directory" "$nekbone" $quick --tuning .
 refused 2 "exclude each other" "$nekbone" $quick --tuning a --no-tuning
 refused 2 "give --seconds more than 0" "$nekbone" $tune 1 --seconds 0
 refused 2 "folder is not there" "$nekbone" $tune 1 --tuning nowhere/a.tuning
-refused 2 "has no such parameter; known: mxm1, mxm2, mxm3" "$nekbone" $quick --rung scalar --choose mxm4=dgemm
+refused 2 "scalar has no such parameter in this build: see --list" "$nekbone" $quick --rung scalar --choose mxm4=dgemm
 refused 2 "there is no such value; scalar has auto, " "$nekbone" $quick --rung scalar --choose mxm1=fast
 refused 2 "--choose mxm1: not NAME=VALUE" "$nekbone" $quick --rung scalar --choose mxm1
 refused 2 "the tuner chooses" "$nekbone" $tune 1 --rung scalar --choose mxm1=dgemm
