@@ -12,7 +12,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +21,7 @@
 
 #include "base/error.h"
 #include "base/mem_backend.h"
+#include "base/text.h"
 #include "machine/comm.h"
 #include "machine/kokkos.h"
 #include "machine/openacc.h"
@@ -29,15 +29,15 @@
 #include "machine/cuda.h"
 #endif
 
-enum { LINE = 512, MAX_GPUS = 64, MAX_STOPS = 8 };
+enum { MAX_GPUS = 64, MAX_STOPS = 8 };
 
 static struct {
     rt_gpu_t gpu;
     bool has_gpu;
     void (*stop[MAX_STOPS])(void); /* to be called when the GPU is given back */
     int n_stops;
-    char why_not[LINE];
-} self = {.why_not = "no device was selected yet"};
+    rt_text_t why_not;
+} self = {.why_not = {"no device was selected yet"}};
 
 static void set_has_gpu(bool has)
 {
@@ -81,7 +81,7 @@ const rt_gpu_t *rt_device_gpu(void)
 
 const char *rt_device_why_not(void)
 {
-    return self.why_not;
+    return self.why_not.text;
 }
 
 /* ---- what --device asks for ---- */
@@ -120,29 +120,18 @@ static plan_t plan_parse(const char *option)
 }
 
 /* Gives all ranks the fault of the lowest rank that has one. */
-static void agree_on_fault(char fault[LINE])
+static void agree_on_fault(rt_text_t *fault)
 {
-    const int rank = rt_comm_agree(fault, LINE);
-    if (rank < 0 || rt_comm_size() == 1)
-        return;
-    char said[LINE];
-    memcpy(said, fault, LINE);
-    snprintf(fault, LINE, "rank %d: %.*s", rank, LINE - 20, said);
-}
-
-static void set_fault(char fault[LINE], const char *fmt, ...) RT_PRINTF(2, 3);
-static void set_fault(char fault[LINE], const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(fault, LINE, fmt, args);
-    va_end(args);
+    const int rank = rt_comm_agree(fault->text, sizeof fault->text);
+    const rt_text_t said = *fault;
+    if (rank >= 0 && rt_comm_size() > 1)
+        rt_text(fault, "rank %d: %s", rank, said.text);
 }
 
 #if RT_HAVE_CUDA
 
 /* Returns the number of GPUs that CUDA shows, or 0 and why. */
-static int gpu_count(char fault[LINE])
+static int gpu_count(rt_text_t *fault)
 {
     int n = 0, driver = 0, runtime = 0; /* without a driver, CUDA does not set n */
     const cudaError_t status = cudaGetDeviceCount(&n);
@@ -153,20 +142,20 @@ static int gpu_count(char fault[LINE])
     (void)cudaGetLastError();
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     if (driver == 0)
-        set_fault(fault, "there is no NVIDIA driver on %s: install one, or use --device cpu",
-                  rt_comm_host());
+        rt_text(fault, "there is no NVIDIA driver on %s: install one, or use --device cpu",
+                rt_comm_host());
     else if (status == cudaErrorInsufficientDriver)
-        set_fault(fault,
-                  "the driver on %s is made for CUDA %d.%d and this program for %d.%d: update the "
-                  "driver, build with an older CUDA, or use --device cpu",
-                  rt_comm_host(), driver / 1000, driver % 1000 / 10, runtime / 1000,
-                  runtime % 1000 / 10);
+        rt_text(fault,
+                "the driver on %s is made for CUDA %d.%d and this program for %d.%d: update the "
+                "driver, build with an older CUDA, or use --device cpu",
+                rt_comm_host(), driver / 1000, driver % 1000 / 10, runtime / 1000,
+                runtime % 1000 / 10);
     else if (status == cudaSuccess || status == cudaErrorNoDevice)
-        set_fault(fault, "CUDA sees no GPU on %s (CUDA_VISIBLE_DEVICES is %s): use --device cpu",
-                  rt_comm_host(), visible ? visible : "not set");
+        rt_text(fault, "CUDA sees no GPU on %s (CUDA_VISIBLE_DEVICES is %s): use --device cpu",
+                rt_comm_host(), visible ? visible : "not set");
     else
-        set_fault(fault, "CUDA does not start on %s: %s (%s)", rt_comm_host(),
-                  cudaGetErrorString(status), cudaGetErrorName(status));
+        rt_text(fault, "CUDA does not start on %s: %s (%s)", rt_comm_host(),
+                cudaGetErrorString(status), cudaGetErrorName(status));
     return 0;
 }
 
@@ -203,24 +192,24 @@ static void gpu_describe(int ordinal, rt_gpu_t *gpu)
 
 /* Starts the GPU that self.gpu describes: a context, a check that it can run our kernels, and
  * streams. Or says why it cannot. */
-static void gpu_start(char fault[LINE])
+static void gpu_start(rt_text_t *fault)
 {
     const rt_gpu_t *gpu = &self.gpu;
     cudaError_t status = cudaSetDevice(gpu->ordinal);
     if (status == cudaSuccess)
         status = rt_cuda_probe_code();
     if (status == cudaErrorNoKernelImageForDevice || status == cudaErrorInvalidDeviceFunction) {
-        set_fault(fault,
-                  "GPU %d, %s, has compute capability %d.%d, and this program was built for %s: "
-                  "configure --with-cuda-arch=%d%d,%s",
-                  gpu->ordinal, gpu->name, gpu->major, gpu->minor, RT_CUDA_ARCHS, gpu->major,
-                  gpu->minor, RT_CUDA_ARCHS);
+        rt_text(fault,
+                "GPU %d, %s, has compute capability %d.%d, and this program was built for %s: "
+                "configure --with-cuda-arch=%d%d,%s",
+                gpu->ordinal, gpu->name, gpu->major, gpu->minor, RT_CUDA_ARCHS, gpu->major,
+                gpu->minor, RT_CUDA_ARCHS);
     } else if (status == cudaSuccess) {
         status = rt_streams_open();
     }
-    if (status != cudaSuccess && fault[0] == '\0')
-        set_fault(fault, "GPU %d, %s, cannot be used: %s (%s)", gpu->ordinal, gpu->name,
-                  cudaGetErrorString(status), cudaGetErrorName(status));
+    if (status != cudaSuccess && !*fault->text)
+        rt_text(fault, "GPU %d, %s, cannot be used: %s (%s)", gpu->ordinal, gpu->name,
+                cudaGetErrorString(status), cudaGetErrorName(status));
     (void)cudaGetLastError();
 }
 
@@ -228,14 +217,14 @@ static void gpu_start(char fault[LINE])
 
 /* Where Kokkos alone reaches the GPU, rt_kokkos_start starts it. */
 
-static int gpu_count(char fault[LINE])
+static int gpu_count(rt_text_t *fault)
 {
     const int n = rt_kokkos_gpus();
     if (n < 0)
-        set_fault(fault, "this build has no CUDA: configure --with-cuda, or use --device cpu");
+        rt_text(fault, "this build has no CUDA: configure --with-cuda, or use --device cpu");
     else if (n == 0)
-        set_fault(fault, "Kokkos (%s) sees no GPU on %s: look for its driver, or use --device cpu",
-                  rt_kokkos_backend(), rt_comm_host());
+        rt_text(fault, "Kokkos (%s) sees no GPU on %s: look for its driver, or use --device cpu",
+                rt_kokkos_backend(), rt_comm_host());
     return n > 0 ? n : 0;
 }
 
@@ -248,7 +237,7 @@ static void gpu_describe(int ordinal, rt_gpu_t *gpu)
         snprintf(gpu->uuid, sizeof gpu->uuid, "number %d of %.20s", ordinal, rt_comm_host());
 }
 
-static void gpu_start(char fault[LINE])
+static void gpu_start(rt_text_t *fault)
 {
     (void)fault;
 }
@@ -314,22 +303,22 @@ static int gpu_assign(int n)
 }
 
 /* Opens GPU `ordinal` of n, or says why it cannot be used. */
-static void gpu_open(int ordinal, int n, char fault[LINE])
+static void gpu_open(int ordinal, int n, rt_text_t *fault)
 {
     if (ordinal >= n) {
         if (n == 1)
-            set_fault(fault, "%s has 1 GPU (0): use --device 0", rt_comm_host());
+            rt_text(fault, "%s has 1 GPU (0): use --device 0", rt_comm_host());
         else
-            set_fault(fault, "%s has %d GPUs (0-%d) and no %d: use --device 0", rt_comm_host(), n,
-                      n - 1, ordinal);
+            rt_text(fault, "%s has %d GPUs (0-%d) and no %d: use --device 0", rt_comm_host(), n,
+                    n - 1, ordinal);
         return;
     }
     gpu_describe(ordinal, &self.gpu);
     gpu_start(fault);
-    set_has_gpu(fault[0] == '\0');
+    set_has_gpu(!*fault->text);
 }
 
-static void gpu_select(const plan_t *plan, char fault[LINE])
+static void gpu_select(const plan_t *plan, rt_text_t *fault)
 {
     const int n = gpu_count(fault);
     const int nearest = gpu_assign(n); /* collective, so before any rank gives up */
@@ -342,25 +331,26 @@ static void gpu_select(const plan_t *plan, char fault[LINE])
 
 void rt_device_select(const char *option, bool share, int threads)
 {
-    char fault[LINE] = "", shared[LINE] = "";
+    rt_text_t fault = {""}, shared = {""};
     rt_device_release();
     const plan_t plan = plan_parse(option);
     rt_cores_select(threads);
     if (plan.want == WANT_NONE) {
-        snprintf(self.why_not, sizeof self.why_not, "--device cpu was given");
+        rt_text(&self.why_not, "--device cpu was given");
         return;
     }
-    gpu_select(&plan, fault);
-    agree_on_fault(fault);
-    if (fault[0] && plan.want == WANT_LISTED)
-        rt_refuse(RT_ENVIRONMENT, "--device %s: %s", option, fault);
-    if (fault[0])
-        rt_device_release();                                  /* this rank may have got one */
-    else if (!share && !rt_device_own(shared, sizeof shared)) /* else both figures would halve */
+    gpu_select(&plan, &fault);
+    agree_on_fault(&fault);
+    if (*fault.text && plan.want == WANT_LISTED)
+        rt_refuse(RT_ENVIRONMENT, "--device %s: %.400s", option, fault.text);
+    if (*fault.text)
+        rt_device_release(); /* this rank may have got one */
+    else if (!share &&
+             !rt_device_own(shared.text, sizeof shared.text)) /* else both figures would halve */
         rt_refuse(RT_ENVIRONMENT,
                   "--device %s: %s: start one rank per GPU, or allow it with --share-device",
-                  option, shared);
-    memcpy(self.why_not, fault, sizeof fault);
+                  option, shared.text);
+    self.why_not = fault;
 }
 
 /* Hosts need not be compared, because a UUID is unique. */
@@ -399,34 +389,30 @@ void rt_device_release(void)
         self.stop[--self.n_stops]();
     rt_streams_close();
     set_has_gpu(false);
-    snprintf(self.why_not, sizeof self.why_not, "no device is selected");
+    rt_text(&self.why_not, "no device is selected");
 }
 
 void rt_device_print(FILE *out)
 {
-    enum { WIDTH = 2 * LINE };
     const int size = rt_comm_size();
     const rt_cpu_t *cpu = rt_device_cpu();
     const rt_gpu_t *gpu = &self.gpu;
-    char mine[WIDTH] = "";
-    int n = snprintf(mine, WIDTH, "rank %d: %.100s, %s, cores %s, %d thread%s%s, ", rt_comm_rank(),
-                     rt_comm_host(), cpu->model, cpu->core_set, cpu->threads,
-                     cpu->threads == 1 ? "" : "s",
-                     cpu->threads > cpu->cores ? " (more than cores)" : "");
+    rt_text_t mine;
+    rt_text(&mine, "rank %d: %.100s, %s, cores %s, %d thread%s%s, ", rt_comm_rank(), rt_comm_host(),
+            cpu->model, cpu->core_set, cpu->threads, cpu->threads == 1 ? "" : "s",
+            cpu->threads > cpu->cores ? " (more than cores)" : "");
     if (self.has_gpu)
-        n += snprintf(mine + n, WIDTH - (size_t)n, "GPU %d %s %s", gpu->ordinal, gpu->name,
-                      gpu->uuid);
+        rt_text_add(&mine, "GPU %d %s %s", gpu->ordinal, gpu->name, gpu->uuid);
     if (self.has_gpu && gpu->driver > 0)
-        snprintf(mine + n, WIDTH - (size_t)n, ", driver for CUDA %d.%d", gpu->driver / 1000,
-                 gpu->driver % 1000 / 10);
+        rt_text_add(&mine, ", driver for CUDA %d.%d", gpu->driver / 1000, gpu->driver % 1000 / 10);
     if (!self.has_gpu)
-        snprintf(mine + n, WIDTH - (size_t)n, "no GPU (%s)", self.why_not);
+        rt_text_add(&mine, "no GPU (%s)", self.why_not.text);
     int64_t *to = calloc(2 * (size_t)size, sizeof *to);
     RT_EXPECT(to, RT_MEMORY, "out of memory for the lines of %d ranks", size);
     to[0] = 1; /* rank 0 alone holds them all */
-    const char *all = rt_comm_exchange(mine, to, WIDTH, to + size);
+    rt_text_t *all = rt_comm_exchange(&mine, to, sizeof mine, to + size);
     for (int r = 0; r < size && rt_comm_rank() == 0; r++)
-        fprintf(out, "%s\n", all + (size_t)r * WIDTH);
-    free((void *)all);
+        fprintf(out, "%s\n", all[r].text);
+    free(all);
     free(to);
 }

@@ -24,12 +24,12 @@ void *rt_device_stream(void)
     return self.stream;
 }
 
-#if RT_HAVE_CUDA
-
 int rt_streams_open(void)
 {
+    int status = 0;
+#if RT_HAVE_CUDA
     int lowest, highest;
-    cudaError_t status = cudaDeviceGetStreamPriorityRange(&lowest, &highest);
+    status = cudaDeviceGetStreamPriorityRange(&lowest, &highest);
     if (status == cudaSuccess)
         status = cudaStreamCreate(&self.main);
     if (status == cudaSuccess)
@@ -40,11 +40,13 @@ int rt_streams_open(void)
         status = cudaEventCreateWithFlags(&self.joined, cudaEventDisableTiming);
     self.stream = self.main;
     self.open = status == cudaSuccess;
+#endif
     return status;
 }
 
 void rt_streams_close(void)
 {
+#if RT_HAVE_CUDA
     RT_CUDA(self.main ? cudaStreamDestroy(self.main) : cudaSuccess);
     RT_CUDA(self.side ? cudaStreamDestroy(self.side) : cudaSuccess);
     RT_CUDA(self.forked ? cudaEventDestroy(self.forked) : cudaSuccess);
@@ -53,20 +55,8 @@ void rt_streams_close(void)
     self.forked = self.joined = NULL;
     self.stream = NULL;
     self.open = false;
-}
-
-#else
-
-int rt_streams_open(void)
-{
-    return 0;
-}
-
-void rt_streams_close(void)
-{
-}
-
 #endif
+}
 
 void rt_device_synchronize(void)
 {

@@ -141,40 +141,10 @@ static void resolve(void)
     n_pending = 0;
 }
 
-static void device_start(rt_timer_t *t)
-{
-    t->start_event = event_record();
-}
-
-static void device_stop(rt_timer_t *t)
-{
-    if (n_pending == MAX_PENDING)
-        resolve();
-    pending[n_pending].timer = t;
-    pending[n_pending].start = t->start_event;
-    pending[n_pending++].stop = event_record();
-}
-
-static void pool_destroy(void)
-{
-    while (n_pool > 0)
-        RT_CUDA(cudaEventDestroy(pool[--n_pool]));
-}
-
 #else
 
+/* No timer is on the device. */
 static void resolve(void)
-{
-}
-static void device_start(rt_timer_t *t)
-{
-    (void)t;
-}
-static void device_stop(rt_timer_t *t)
-{
-    (void)t;
-}
-static void pool_destroy(void)
 {
 }
 
@@ -220,12 +190,14 @@ void rt_timer_start(const char *name, rt_kind_t kind)
     range_begin(name);
     rt_timer_t *t = running = child_of_running(name);
     t->on_device = on_stream(kind);
+#if RT_HAVE_CUDA
     if (t->on_device) {
-        device_start(t);
-    } else {
-        rt_device_synchronize();
-        t->began = rt_clock();
+        t->start_event = event_record();
+        return;
     }
+#endif
+    rt_device_synchronize();
+    t->began = rt_clock();
 }
 
 void rt_timer_stop(const char *name)
@@ -237,7 +209,13 @@ void rt_timer_stop(const char *name)
     RT_EXPECT(strcmp(t->total.name, name) == 0, RT_INVALID,
               "rt_timer_stop(\"%s\"): the innermost timer is \"%s\"", name, t->total.name);
     if (t->on_device) {
-        device_stop(t);
+#if RT_HAVE_CUDA
+        if (n_pending == MAX_PENDING)
+            resolve();
+        pending[n_pending].timer = t;
+        pending[n_pending].start = t->start_event;
+        pending[n_pending++].stop = event_record();
+#endif
     } else {
         rt_device_synchronize();
         add_call(t, rt_clock() - t->began);
@@ -282,7 +260,10 @@ void rt_timer_reset(void)
     RT_EXPECT(running == &root, RT_INVALID, "rt_timer_reset: timer \"%s\" is running",
               running->total.name);
     resolve(); /* the events go back to the pool */
-    pool_destroy();
+#if RT_HAVE_CUDA
+    while (n_pool > 0)
+        RT_CUDA(cudaEventDestroy(pool[--n_pool]));
+#endif
     for (rt_timer_t *t = root.next, *next; t; t = next) {
         next = t->next;
         free((void *)t->total.path);

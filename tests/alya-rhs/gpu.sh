@@ -36,7 +36,7 @@ done
 for rung in P RS RSP closed; do
     valid $rung-512 "$alya" --cells 11x7x5 --rung $rung --choose threads=512 --seconds 0
 done
-refused 2 "there is no such value; known: 64, 128, 256" "$alya" --rung coalesced --choose threads=512
+refused 2 "there is no such value; coalesced has 64, 128, 256" "$alya" --rung coalesced --choose threads=512
 valid box "$alya" --mesh box --cells 8x8x8 --jitter 0.1 --ladder --seconds 0
 valid steps "$alya" --cells 12x8x6 --steps 5 --ladder --seconds 0
 valid ladder "$alya" --cells 48x40x28 --ladder --seconds 0.1
