@@ -13,10 +13,13 @@ __device__ size_t item()
     return static_cast<size_t>(blockIdx.x) * threads + threadIdx.x;
 }
 
-__global__ void poison_all(uint16_t *x, size_t n)
+__global__ void poison_all(unsigned char *x, size_t bytes)
 {
-    if (item() < n)
-        x[item()] = RT_MEM_POISON;
+    const size_t i = 2 * item();
+    if (i < bytes)
+        x[i] = RT_MEM_POISON & 0xff;
+    if (i + 1 < bytes)
+        x[i + 1] = RT_MEM_POISON >> 8;
 }
 
 template <class T> __global__ void draw_all(T *x, const T *base, size_t n, rt_draw_t draw)
@@ -53,10 +56,9 @@ void *cuda_alloc(size_t bytes, rt_space_t space)
         return nullptr;
     }
     RT_CUDA(status);
-    const size_t n = bytes / sizeof(uint16_t);
-    if (rt_mem_is_poisoning() && n > 0) {
-        poison_all<<<rt_blocks(n, threads), threads, 0, rt_stream()>>>(static_cast<uint16_t *>(ptr),
-                                                                       n);
+    if (rt_mem_is_poisoning() && bytes > 0) {
+        poison_all<<<rt_blocks(bytes / 2 + 1, threads), threads, 0, rt_stream()>>>(
+            static_cast<unsigned char *>(ptr), bytes);
         RT_CUDA_LAUNCHED();
         RT_CUDA(cudaStreamSynchronize(rt_stream()));
     }

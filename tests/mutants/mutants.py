@@ -60,7 +60,7 @@ def mutants_of(table: Path) -> List[Mutant]:
             file, options = (part.strip() for part in text.split(":", 1))
             file, _, made = file.partition(" in ")
         elif mark == "% ":
-            macros.append("-D" + text)
+            macros.append("#define " + text.replace("=", " ", 1))
         elif mark == "- ":
             changes = found[-1].changes
             if last == "- ":
@@ -142,8 +142,9 @@ def build_mutant(mutant: Mutant, build: Path, folder: Path, commands: Dict[str, 
     text = changed((SOURCE / mutant.file).read_text(), mutant)
     place.unlink()
     place.write_text(text)
+    (folder / "macros.h").write_text("\n".join([*mutant.macros, ""]))  # nvcc would split -D at its commas
     try:
-        done = run([*commands[mutant.object], *(["-Og", "-g0"] if mutant.object.endswith(".c") else []), "-w", *mutant.macros, "-c", "-o", "changed.o", mutant.object], folder)
+        done = run([*commands[mutant.object], *(["-Og", "-g0"] if mutant.object.endswith(".c") else []), "-w", "-include", "macros.h", "-c", "-o", "changed.o", mutant.object], folder)
     finally:
         place.unlink()
         place.symlink_to((SOURCE / mutant.file).resolve())
