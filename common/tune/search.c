@@ -3,8 +3,8 @@
  *
  * A trial takes a rung through its whole life: set up, verified, timed, verified again. The
  * allowed combinations are tried once each, in an order that jumps about all of them, as far as the
- * time goes. Then the faster half is timed again, and of these the faster half, until a few are
- * left for the finals (finals.c).
+ * time goes. Then the faster half is timed again, beside the default, and of these the faster half,
+ * until a few are left (finals.c).
  *
  * Advantage: what was chosen was seen to be right and fast where it will be used. Price: each trial
  * pays for set-up and verification, which for large problems is most of the time.

@@ -4,11 +4,14 @@
 
 #include "tune/force.h"
 
+enum { RT_MOST_ROUNDS = 7 };
+
 /* A choice that was tried. */
 typedef struct {
     int choice[RT_TUNE_PARAMETERS];
     double seconds, spread;
-    bool valid, refused; /* refused: not tried, because it does not fit */
+    double ratio[RT_MOST_ROUNDS]; /* to the default, in each round of the finals */
+    bool valid, refused;          /* refused: not tried, because it does not fit */
 } rt_tried_t;
 
 /* The search for one rung, and what it found. */
@@ -27,7 +30,8 @@ typedef struct {
     /* found */
     int chosen; /* a trial; -1: the default is INVALID */
     double seconds, gain, noise;
-    int rounds;
+    int rounds;                  /* of the finals so far */
+    double base[RT_MOST_ROUNDS]; /* seconds of the default in each */
 } rt_search_t;
 
 /* --- search.c --- */
@@ -43,8 +47,7 @@ void rt_search_time(rt_search_t *s, rt_tried_t *t, double give_up);
 
 /* --- finals.c --- */
 
-/* Times the faster trials again, at last a few alternately with the default, and sets what was
- * chosen. */
+/* Times the faster trials again, alternately with the default, and sets what was chosen. */
 void rt_search_finals(rt_search_t *s);
 
 /* --- print.c --- */
