@@ -43,7 +43,6 @@ rt_mcpi_tests = \
 	tests/fun3d-mcpi/test_graph \
 	tests/fun3d-mcpi/test_march \
 	tests/fun3d-mcpi/test_steady \
-	tests/fun3d-mcpi/test_mtx \
 	tests/fun3d-mcpi/test_near \
 	tests/fun3d-mcpi/test_piece \
 	tests/fun3d-mcpi/test_rows \

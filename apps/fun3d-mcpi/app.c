@@ -13,8 +13,8 @@ static const char *const solutions[] = {"random", "constant", NULL};
 #define CONFIG mcpi_config_t
 static const rt_opt_t options[] = {
     RT_TEXT(CONFIG, mesh, "mesh", "NAME", "wing",
-            "mesh: wing (half of a body with a wing-like bump, generated), a mesh file (AFLR3 "
-            ".b8.ugrid or .lb8.ugrid, Gmsh 4.1), or a matrix file (Matrix Market, .mtx)"),
+            "mesh: wing (half of a body with a wing-like bump, generated) or a mesh file (AFLR3 "
+            ".b8.ugrid or .lb8.ugrid, Gmsh 4.1)"),
     RT_INT(
         CONFIG, surface, "surface", "N", "29", 2, 30000,
         "for the wing: 2N^2+2N+1 vertices on the surface; the paper's size is 104, with 51 layers; "
@@ -64,19 +64,12 @@ static const rt_opt_t options[] = {
 
 /* --- sizes --- */
 
-static void find_kind(mcpi_config_t *config)
-{
-    const char *suffix = strrchr(config->mesh, '.');
-    config->from_file = strcmp(config->mesh, "wing") != 0;
-    config->is_matrix = suffix && strcmp(suffix, ".mtx") == 0;
-}
-
 static void configure(rt_run_t *run)
 {
     enum { FLOW_SURFACE = 20, FLOW_LAYERS = 17 }; /* 10 s on a core: the oracle takes most of it */
     enum { MOST_STEPS = 1000 };                   /* of a flow that converges */
     mcpi_config_t *config = run->config;
-    find_kind(config);
+    config->from_file = strcmp(config->mesh, "wing") != 0;
     if (run->opt.only && strcmp(run->opt.only, "flow") == 0 && !run->opt.size &&
         !rt_run_given(run, "surface") && !rt_run_given(run, "layers")) {
         config->surface = FLOW_SURFACE;
@@ -87,8 +80,6 @@ static void configure(rt_run_t *run)
     if (strcmp(config->symmetry, "auto") == 0)
         config->symmetry = config->from_file ? "none" : "3";
     rt_run_refuse_ignored(run, config->from_file, "surface layers", "no effect with --mesh FILE");
-    rt_run_refuse_ignored(run, config->is_matrix, "walls cfl",
-                          "for a mesh, and a matrix has its values already");
     const char *why = run->opt.picture ? mcpi_picture_why_not(run->opt.picture) : NULL;
     if (why)
         rt_refuse(RT_USAGE, "--picture %s: %s", run->opt.picture, why);
@@ -110,7 +101,7 @@ static bool extents(rt_run_t *run, int64_t scale)
 {
     enum { PAPER_SURFACE = 104, PAPER_LAYERS = 51, LEAST_SURFACE = 4, LEAST_LAYERS = 6 };
     mcpi_config_t *config = run->config;
-    find_kind(config);
+    config->from_file = strcmp(config->mesh, "wing") != 0;
     if (config->from_file)
         rt_refuse(RT_USAGE, "--size is for meshes that are made: %s has the size it has",
                   config->mesh);
@@ -135,9 +126,8 @@ static void describe(const rt_run_t *run, FILE *out)
     fprintf(out, "              O %s, dQ %s, sums %s, D and R fp64; %s solution\n",
             mcpi_type_names[config.offdiagonal], precisions[config.dq],
             precisions[config.accumulate], solutions[config.solution]);
-    if (!config.is_matrix)
-        fprintf(out, "              Courant number %g, Mach %g, Reynolds %g\n", config.cfl,
-                MCPI_MACH, MCPI_REYNOLDS);
+    fprintf(out, "              Courant number %g, Mach %g, Reynolds %g\n", config.cfl, MCPI_MACH,
+            MCPI_REYNOLDS);
     if (mcpi_wants_flow(run)) {
         fprintf(out, "flow          %s, Mach %g, %g degrees",
                 config.flow_reynolds > 0 ? "laminar" : "euler", config.flow_mach, config.angle);
@@ -240,8 +230,6 @@ const char *mcpi_flow_refuse(const rt_kernels_t *self, const void *config, rt_te
 {
     const mcpi_config_t *c = config;
     (void)self;
-    if (c->is_matrix)
-        return "a flow needs a mesh, and --mesh names a matrix";
     if (strcmp(c->walls, "none") == 0)
         return "a flow needs a body, and --walls none leaves it without";
     return c->nb == MCPI_Q

@@ -29,7 +29,6 @@ apps_fun3d_mcpi_libmcpi_a_SOURCES = \
 	apps/fun3d-mcpi/input/input.c \
 	apps/fun3d-mcpi/input/lookups.h \
 	apps/fun3d-mcpi/input/matrix.c \
-	apps/fun3d-mcpi/input/mtx.c \
 	apps/fun3d-mcpi/input/narrow.h \
 	apps/fun3d-mcpi/input/order.c \
 	apps/fun3d-mcpi/input/part.c \

@@ -86,7 +86,7 @@ void mcpi_halo_destroy(rt_halo_t **halo, int colours)
  * are not kept. */
 static void take_vertices(mcpi_problem_t *p, const mcpi_source_t *source)
 {
-    if (!p->config->from_file || !source->x)
+    if (!p->config->from_file)
         return;
     for (int64_t row = 0; row < p->part->rows; row++) {
         const int64_t vertex = p->part->vertex[row];
@@ -97,25 +97,14 @@ static void take_vertices(mcpi_problem_t *p, const mcpi_source_t *source)
     }
 }
 
-/* Adds a block of a matrix file; row and column are named by their vertices. */
-static void add_block(rt_items_t *items, uint64_t row, uint64_t column, int values, const double *B)
-{
-    uint64_t item[2 + MCPI_MAX_NB2] = {row, column};
-    for (int i = 0; i < values; i++)
-        item[2 + i] = rt_items_word(B[i]);
-    rt_items_add(items, item, 2 + values);
-}
-
-/* Adds graph and answer by vertex, and the blocks of a matrix file. The blocks of a flow come from
- * roots and exponentials, and R is a sum of products: both follow from the rest, and may differ in
- * their last bits from machine to machine. */
+/* Adds graph and answer by vertex. Blocks come from roots and exponentials, and R is a sum of
+ * products: both follow from the rest, and may differ in their last bits from machine to machine. */
 void mcpi_digest(const void *problem, rt_digest_t *digest)
 {
     const mcpi_problem_t *p = problem;
     const mcpi_config_t *config = p->config;
     const mcpi_part_t *part = p->part;
-    const int nb = p->nb, values = config->is_matrix ? nb * nb : 0;
-    const double *D = values ? p->matrix->D : NULL, *O = values ? p->matrix->O : NULL;
+    const int nb = p->nb;
     rt_items_t blocks = {0, {0}}, answer = {0, {0}};
     rt_digest_text(digest, "mesh", config->from_file ? "file" : config->mesh);
     if (!config->from_file) {
@@ -138,10 +127,10 @@ void mcpi_digest(const void *problem, rt_digest_t *digest)
             for (int i = 0; i < nb; i++)
                 item[1 + i] = rt_items_word(p->exact[row * nb + i]);
             rt_items_add(&dq, item, 1 + nb);
-            add_block(&mine, vertex, vertex, values, D ? D + row * nb * nb : NULL);
+            rt_items_add(&mine, (const uint64_t[]){vertex, vertex}, 2);
             for (int64_t k = part->start[row]; k < part->start[row + 1]; k++) {
                 const uint64_t column = (uint64_t)part->vertex[part->column[k]];
-                add_block(&mine, vertex, column, values, O ? O + k * nb * nb : NULL);
+                rt_items_add(&mine, (const uint64_t[]){vertex, column}, 2);
             }
         }
 #pragma omp critical
@@ -205,7 +194,7 @@ void *mcpi_problem_new(const rt_run_t *run, void *input)
                           .seconds_colour = in->seconds_colour};
     const double begin = rt_clock();
     if (mcpi_wants_sweeps(run))
-        p->matrix = mcpi_matrix_new(in->source, p->part, config->is_matrix);
+        p->matrix = mcpi_matrix_new(in->source, p->part);
     take_vertices(p, in->source);
     if (mcpi_wants_flow(run))
         p->geometry = mcpi_geometry_new(in->source, p->part, config->flow_reynolds > 0);

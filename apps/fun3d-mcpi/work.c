@@ -71,7 +71,7 @@ void mcpi_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
 
 typedef struct {
     double n, b, g; /* of this rank: rows, blocks, ghosts */
-    double N, B;    /* of all */
+    double N;       /* rows of all */
     double nb;
 } counts_t;
 
@@ -82,7 +82,6 @@ static counts_t counts_of(const mcpi_config_t *config)
                       .b = (double)c->local_blocks,
                       .g = (double)c->ghosts,
                       .N = (double)c->rows,
-                      .B = (double)c->blocks,
                       .nb = (double)config->nb};
 }
 
@@ -101,14 +100,12 @@ static double halo_set_up(const counts_t *c)
 
 /* Returns the bytes of the piece and its graph (4 bytes per block), normals and viscous factors (32
  * bytes per block), flow, coordinates. */
-static double source_memory(const mcpi_config_t *config, const counts_t *c)
+static double source_memory(const counts_t *c)
 {
     const double m = c->n + c->g, exchanged = c->g > 0 ? 2.5 * c->g : 0;
     const double piece =
         (VALUE + 1) * m + VALUE * m + INDEX * c->b +
         (double)rt_halo_predict(0, (int64_t)exchanged, MCPI_PIECE_COMPONENTS, RT_HOST);
-    if (config->is_matrix)
-        return piece + VALUE * c->nb * c->nb * (c->b + c->n) + 2 * VALUE * c->n;
     return piece + 4 * VALUE * c->b + (c->nb + 8) * VALUE * m;
 }
 
@@ -119,10 +116,8 @@ static double making_source(const mcpi_config_t *config, const counts_t *c)
 {
     enum { COLUMN = 256, SEARCH = 100 }; /* bytes of the surface, and of the distance */
     const double mesh = 3 * VALUE + 6 * 4 * INDEX, lists = 24 * INDEX + 2 * VALUE + SEARCH;
-    const double m = c->n + c->g, source = source_memory(config, c);
+    const double m = c->n + c->g, source = source_memory(c);
     const double columns = config->from_file ? 0 : c->N / (double)(config->layers + 1);
-    if (config->is_matrix)
-        return source + (c->g > 0 ? 12 + VALUE * c->nb * c->nb : 0) * (c->B + c->N) + 24 * c->B;
     const double from = c->g > 0 ? (config->from_file ? c->N : 1.3 * m) : 0;
     return source + mesh * (m + from) + lists * m + COLUMN * columns;
 }
@@ -148,7 +143,7 @@ static double problem_memory(const rt_run_t *run, const mcpi_config_t *config, c
     const double nb2 = c->nb * c->nb, values = VALUE * c->nb * c->n;
     const double matrix = sweeps ? VALUE * nb2 * (c->b + c->n) + 2 * values : values;
     const double system = sweeps ? o * nb2 * c->b + VALUE * nb2 * c->n + values + INDEX * c->n : 0;
-    const double source = source_memory(config, c);
+    const double source = source_memory(c);
     const double part = 2 * INDEX * c->b + VALUE * c->n + 2 * VALUE * (c->n + c->g);
     /* colours, keys and lists of the order, rows */
     const double ordering = source + part + 60 * (c->n + c->g);

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Writes the sample inputs of fun3d-mcpi: one small mesh of mixed elements in every format, and a matrix.
+"""Writes the sample inputs of fun3d-mcpi: one small mesh of mixed elements in every format.
 
 The mesh has 3 x 3 x 2 cells with a bent bottom, the wall. From left to right there are hexahedra,
 prisms, and cells with a vertex in the middle: pyramids towards the prisms and at the top,
 tetrahedra elsewhere. Every file holds the same mesh in the same order, so dQ must be the same to
-the last bit. Tags: 1 is the wall (bottom), 2 all other faces. The matrix has 5 x 5 blocks, a ring
-of 8 cells with two chords. Usage: python3 samples.py [folder]
+the last bit. Tags: 1 is the wall (bottom), 2 all other faces. Usage: python3 samples.py [folder]
 """
 import itertools
 import math
@@ -123,20 +122,8 @@ def ugrid(order):
             + struct.pack(order + "%di" % len(nodes + tags + cells), *nodes, *tags, *cells))
 
 
-def matrix():
-    n, nb = 8, 5
-    pairs = {(i, (i + s) % n) for i in range(n) for s in (1, n - 1)} | {(0, 4), (4, 0), (2, 6), (6, 2)}
-    rows = []
-    for i, j in sorted(pairs | {(i, i) for i in range(n)}):
-        for r, c in itertools.product(range(nb), repeat=2):
-            a, b = nb * i + r, nb * j + c
-            rows.append((a + 1, b + 1, 12 + i if a == b else round(math.sin(1 + a + 2 * b), 6)))
-    out = "%%%%MatrixMarket matrix coordinate real general\n%% 5 x 5 blocks\n%d %d %d\n" % (n * nb, n * nb, len(rows))
-    return (out + "".join("%d %d %r\n" % row for row in rows)).encode()
-
-
 folder = sys.argv[1] if len(sys.argv) > 1 else "."
 for name, data in (("mixed.msh", gmsh41()), ("mixed.b8.ugrid", ugrid(">")),
-                   ("mixed.lb8.ugrid", ugrid("<")), ("ring.mtx", matrix())):
+                   ("mixed.lb8.ugrid", ugrid("<"))):
     with open(folder + "/" + name, "wb") as file:
         file.write(data)

@@ -39,11 +39,11 @@ if ! grep -A 2 '^kokkos ' list.out | grep -q 'absent:'; then
             valid team "$mcpi" $cpu $tiny --block-size $nb --offdiagonal $type $team
         done
     done
-    matrix_file hub.mtx 150 hub # a row of 29 blocks, more than a team multiplies at once
-    valid team-dq "$mcpi" $cpu --mesh hub.mtx --dq fp64 $team
-    valid team-sums "$mcpi" $cpu --mesh hub.mtx --accumulate fp64 --offdiagonal fp16 $team
-    valid team-long "$mcpi" $cpu --mesh hub.mtx $team
-    grep -q ' 30 rows, 114 off-diagonal blocks' team-long.out || fail "hub.mtx: $(grep '^problem' team-long.out)"
+    fan fan.msh 29 # two rows of 30 blocks, more than a team multiplies at once
+    valid team-dq "$mcpi" $cpu --mesh fan.msh --walls none --dq fp64 $team
+    valid team-sums "$mcpi" $cpu --mesh fan.msh --walls none --accumulate fp64 --offdiagonal fp16 $team
+    valid team-long "$mcpi" $cpu --mesh fan.msh --walls none $team
+    grep -q ' 31 rows, 176 off-diagonal blocks' team-long.out || fail "fan.msh: $(grep '^problem' team-long.out)"
 fi
 
 # --- files ---
@@ -63,12 +63,6 @@ done
 valid rows "$mcpi" $cpu $small --rung cpu-simd --choose rows=16
 valid tuned "$mcpi" --device cpu $small --rung cpu-simd --seconds 0.005 --windows 1 --tune --tune-seconds 0.2 --tuning t.tuning
 grep -q '"point": {"nb": 5.0, "bytes": [24].0, "rows": [0-9.]*}, "rung": "cpu-simd"' t.tuning || fail "--tune writes no point: $(cat t.tuning)"
-valid ring "$mcpi" $cpu --mesh "$samples/ring.mtx" --ladder
-grep -q ' 8 rows, 20 off-diagonal blocks' ring.out || fail "ring.mtx: $(grep '^problem' ring.out)"
-matrix_file chain.mtx 60
-valid matrix "$mcpi" $cpu --mesh chain.mtx --ladder
-grep -q ' 12 rows, 22 off-diagonal blocks' matrix.out || fail "chain.mtx: $(grep '^problem' matrix.out)"
-valid matrix4 "$mcpi" $cpu --mesh chain.mtx --block-size 4 --rung cpu-simd
 
 # --- the ladder flow ---
 valid flow "$mcpi" $cpu $small --ladder --only flow
@@ -162,20 +156,11 @@ refused 2 "the name must end in .vtu" "$mcpi" $cpu $small --picture flow.gif
 refused 2 "--courant 0: out of range" "$mcpi" $cpu --courant 0
 refused 2 "a flow needs a body" "$mcpi" $cpu $small --walls none --rung flow-simd
 refused 2 "a flow has 5 unknowns" "$mcpi" $cpu $small --block-size 4 --rung flow-simd
-refused 2 "a flow needs a mesh" "$mcpi" $cpu --mesh "$samples/ring.mtx" --rung flow-simd
 refused 2 "--symmetry 9: of the boundary faces none has the tag 9" "$mcpi" $cpu $small --symmetry 9
 refused 2 "missing.msh" "$mcpi" $cpu --mesh missing.msh
-refused 2 "missing.mtx" "$mcpi" $cpu --mesh missing.mtx
-refused 2 "--size is for meshes that are made" "$mcpi" $cpu --size tiny --mesh chain.mtx
+refused 2 "--size is for meshes that are made" "$mcpi" $cpu --size tiny --mesh "$samples/mixed.msh"
 echo "not a mesh" >bad.msh
 refused 2 "bad.msh" "$mcpi" $cpu --mesh bad.msh
-echo "not a matrix" >bad.mtx
-refused 2 "bad.mtx" "$mcpi" $cpu --mesh bad.mtx
-refused 2 "chain.mtx" "$mcpi" $cpu --mesh chain.mtx --block-size 7
-head -c 300 chain.mtx >short.mtx
-refused 2 "short.mtx" "$mcpi" $cpu --mesh short.mtx
-sed 's/^1 1 30$/1 1 0/' chain.mtx >pivot.mtx
-refused 2 "pivot.mtx" "$mcpi" $cpu --mesh pivot.mtx
 refused 2 "--surface 1: out of range" "$mcpi" $cpu --surface 1
 refused 2 "--solution smooth: " "$mcpi" $cpu --solution smooth
 for walls in 7 1,7; do
@@ -184,31 +169,20 @@ for walls in 7 1,7; do
 done
 refused 2 "--walls 3,7: of the boundary faces none has the tag 7" "$mcpi" $cpu $small --walls 3,7
 refused 2 "--walls 1,x: not a list" "$mcpi" $cpu --mesh "$samples/mixed.msh" --walls 1,x
-refused 2 "40 rows: not a multiple of the block size, 7" "$mcpi" $cpu --mesh "$samples/ring.mtx" --block-size 7
-# Files of one mesh in several formats have one digest; another vertex or value makes another.
-sed 's/^1 1 30$/1 1 31/' chain.mtx >other.mtx
+# Files of one mesh in several formats have one digest.
 [ "$(digests "$mcpi $cpu --walls none --mesh" "$samples/mixed.msh" "$samples/mixed.lb8.ugrid")" = 1 ] ||
     fail "the digest of a mesh depends on its format"
-[ "$(digests "$mcpi $cpu --mesh" chain.mtx chain.mtx other.mtx)" = 2 ] ||
-    fail "the digest of a matrix says nothing of its values"
 bad_files
 while read -r file text; do
     refused 2 "$text" "$mcpi" $cpu --mesh "$file" --json bad.json
 done <bad.list
-# A matrix whose sweeps diverge: INVALID, and the file says so.
-sed 's/^18 25 .*/18 25 1e30/' "$samples/ring.mtx" >diverges.mtx
-"$mcpi" $cpu --mesh diverges.mtx --json diverges.json >diverges.out 2>&1
-[ $? = 1 ] && [ "$(tail -n 1 diverges.out)" = "fun3d-mcpi: INVALID" ] && grep -q '"verdict": "INVALID"' diverges.json ||
-    fail "a matrix whose sweeps diverge: $(tail -n 2 diverges.out)"
 # What would be ignored.
 refused 2 "--transport nosuch: there are" "$mcpi" $cpu $small --transport nosuch
 refused 2 "--surface: no effect with --mesh FILE; leave it out" "$mcpi" $cpu --mesh "$samples/mixed.msh" --surface 9
-for option in "--cfl 5" "--walls 2"; do
-    refused 2 "${option% *}: for a mesh, and a matrix has its values" "$mcpi" $cpu --mesh chain.mtx $option
-done
 mkfifo fifo
 refused 2 "fifo: not a regular file" "$mcpi" $cpu --mesh fifo
-refused 2 "the same file as --mesh" "$mcpi" $cpu --mesh chain.mtx --json chain.mtx
+cp "$samples/mixed.msh" own.msh
+refused 2 "the same file as --mesh" "$mcpi" $cpu --mesh own.msh --json own.msh
 refused 3 "--rung staged cannot run here" "$mcpi" $cpu --rung staged
 refused 2 "there is no such rung" "$mcpi" $cpu --rung fastest
 

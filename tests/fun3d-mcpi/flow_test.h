@@ -161,7 +161,7 @@ static inline rows_t rows_new(const mcpi_source_t *source)
     rt_fill(r.D, RT_HOST, 0xff, (size_t)(g->rows * nb2) * sizeof(double));
 #pragma omp parallel for schedule(dynamic, 1)
     for (int64_t v = 0; v < g->rows; v++)
-        source->row(source, v, r.D + v * nb2, r.O + g->start[v] * nb2);
+        mcpi_source_row(source, v, r.D + v * nb2, r.O + g->start[v] * nb2);
     return r;
 }
 

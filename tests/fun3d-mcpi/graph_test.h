@@ -161,6 +161,36 @@ static inline void divide(const mcpi_graph_t *graph, int ranks, int32_t *owner)
         owner[i] = (int32_t)(i * ranks / graph->rows);
 }
 
+/* Returns the lists of the own vertices. Vertices in none of them are removed from the piece, whose
+ * numbering the graph shares. */
+static inline mcpi_graph_t *cut_graph(const mcpi_graph_t *graph, mcpi_piece_t *piece)
+{
+    mcpi_graph_t *cut = RT_NEW(mcpi_graph_t, 1, RT_HOST);
+    uint8_t *kept = rt_clone(piece->own, (size_t)piece->vertices, 1, RT_HOST);
+    int64_t entries = 0;
+    for (int64_t v = 0; v < graph->rows; v++)
+        for (int64_t k = graph->start[v]; piece->own[v] && k < graph->start[v + 1]; k++) {
+            kept[graph->neighbour[k]] = 1;
+            entries++;
+        }
+    int32_t *now = mcpi_piece_keep(piece, kept);
+    RT_FREE(kept, RT_HOST);
+    *cut = (mcpi_graph_t){.rows = piece->vertices,
+                          .start = RT_NEW(int64_t, (size_t)piece->vertices + 1, RT_HOST),
+                          .neighbour = RT_NEW(int32_t, (size_t)entries, RT_HOST)};
+    entries = 0;
+    for (int64_t v = 0; v < graph->rows; v++) {
+        if (now[v] < 0)
+            continue;
+        cut->start[now[v]] = entries;
+        for (int64_t k = graph->start[v]; piece->own[now[v]] && k < graph->start[v + 1]; k++)
+            cut->neighbour[entries++] = now[graph->neighbour[k]];
+    }
+    cut->start[cut->rows] = entries;
+    RT_FREE(now, RT_HOST);
+    return cut;
+}
+
 /* Makes the piece of a rank, not linked, and its graph. */
 static inline mcpi_piece_t *piece_of(const mcpi_graph_t *graph, const int32_t *owner, int rank,
                                      mcpi_graph_t **cut)
@@ -172,7 +202,7 @@ static inline mcpi_piece_t *piece_of(const mcpi_graph_t *graph, const int32_t *o
             own[n++] = v;
     mcpi_piece_own(piece, own, n);
     RT_FREE(own, RT_HOST);
-    *cut = mcpi_graph_cut(graph, piece);
+    *cut = cut_graph(graph, piece);
     return piece;
 }
 

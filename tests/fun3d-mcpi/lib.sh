@@ -26,30 +26,10 @@ steps()
     sed -n 's/.*"steps_done": \([0-9]*\).*/\1/p' "$1.json"
 }
 
-# ring FILE PROGRAM: writes the sample matrix, 8 block rows of 5, with each entry as this awk program leaves it:
-# a and b are its block row and block column from 0; `next` leaves it out.
-ring()
-{
-    awk "NR <= 3 { next } { a = int((\$1 - 1) / 5); b = int((\$2 - 1) / 5) } $2 { print }" \
-        "$samples/ring.mtx" >ring.entries
-    { head -n 2 "$samples/ring.mtx"; echo 40 40 "$(wc -l <ring.entries)"; cat ring.entries; } >"$1"
-    rm ring.entries
-}
-
 # bad_files: writes files that cannot be used, and bad.list with a line for each: its name, and the expected message.
 bad_files()
 {
-    ring singular.mtx 'a == 2 && b == 2 { $3 = 1 }'
-    ring nearly.mtx 'a == 2 && b == 2 { $3 = $1 == $2 && $1 > 11 ? "1.0000000000001" : 1 }'
-    ring zero.mtx '$1 == 16 && $2 == 16 { $3 = 0 }'
-    ring alone.mtx 'a != b && (a == 3 || b == 3) { next }'
-    ring oneway.mtx 'a == 0 && b == 4 { next }'
-    ring diagonal.mtx 'a == 5 && b == 5 { next }'
-    ring column.mtx '$1 == 7 && $2 == 9 { $2 = 41 }'
-    ring twice.mtx '$1 == 7 && $2 == 9 { $2 = 8 }'
-    ring value.mtx '$1 == 7 && $2 == 9 { $3 = "nan" }'
-    sed 's/^40 40 700$/40 40 900/' "$samples/ring.mtx" >count.mtx
-    for suffix in mtx msh lb8.ugrid; do
+    for suffix in msh lb8.ugrid; do
         : >empty.$suffix
     done
     sed '/^3 1 4 /{n;s/^\([0-9]*\) \([0-9]*\) \([0-9]*\)/\1 \3 \2/;}' "$samples/mixed.msh" >inverted.msh
@@ -59,17 +39,6 @@ bad_files()
     head -c 2000 "$samples/mixed.lb8.ugrid" >short.lb8.ugrid
     cp "$samples/mixed.lb8.ugrid" other.b8.ugrid
     cat >bad.list <<-END
-	singular.mtx block row 2 (rows 11 to 15): pivot 2 of its diagonal block
-	nearly.mtx block row 2 (rows 11 to 15): pivot 2 of its diagonal block
-	zero.mtx block row 3 (rows 16 to 20): pivot 1 of its diagonal block
-	alone.mtx row 3 has no neighbour
-	oneway.mtx row 4 has neighbour 0, which does not have it in return
-	diagonal.mtx block row 5 (rows 26 to 30) has no diagonal block
-	column.mtx column 41: must be 1 to 40
-	twice.mtx row 7, column 8 is listed twice
-	value.mtx row 7, column 9: the value is not finite
-	count.mtx the file ends here
-	empty.mtx the file is empty
 	empty.msh the file is empty
 	empty.lb8.ugrid the file is empty
 	inverted.msh tetrahedron 0 is inverted
@@ -79,21 +48,20 @@ bad_files()
 	END
 }
 
-# matrix_file FILE N [hub]: writes a Matrix Market file of N x N: a chain of cells of 5 unknowns, diagonally dominant.
-# hub: the first cell is a neighbour of all others.
-matrix_file()
+# fan FILE N: writes a mesh of N tetrahedra around an edge: its two vertices are neighbours of all N others.
+fan()
 {
-    awk -v n="$2" -v hub="${3:-}" 'BEGIN {
-        for (i = 0; i < n; i++)
-            for (j = 0; j < n; j++) {
-                a = int(i / 5) - int(j / 5)
-                if (a >= -1 && a <= 1 || hub && (i < 5 || j < 5))
-                    line[k++] = (i + 1) " " (j + 1) " " (i == j ? (hub ? n : 30) : sin(i + 2 * j))
-            }
-        print "%%MatrixMarket matrix coordinate real general"
-        print n, n, k
-        for (i = 0; i < k; i++)
-            print line[i]
+    awk -v n="$2" 'BEGIN {
+        print "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Nodes\n1 " n + 2 " 1 " n + 2 "\n3 1 0 " n + 2
+        for (v = 1; v <= n + 2; v++)
+            print v
+        print "0 0 0\n0 0 1"
+        for (v = 0; v < n; v++)
+            print cos(6.283185307 * v / n), sin(6.283185307 * v / n), 0.1 * sin(3 * v)
+        print "$EndNodes\n$Elements\n1 " n " 1 " n "\n3 1 4 " n
+        for (v = 0; v < n; v++)
+            print v + 1, v + 3, (v + 1) % n + 3, 1, 2
+        print "$EndElements"
     }' >"$1"
 }
 

@@ -85,16 +85,14 @@ static bool same_graphs(const mcpi_graph_t *a, const mcpi_graph_t *b)
            same(a->neighbour, b->neighbour, a->start[a->rows], sizeof *a->neighbour);
 }
 
-/* The graph is the same as from all pairs, on 1, 2, 3 threads, and passes its check. */
+/* The graph is the same as from all pairs, on 1, 2, 3 threads. */
 static void check_mesh(rt_mesh_t *mesh)
 {
     mcpi_graph_t *want = graph_by_pairs(mesh);
-    char why[200];
     for (int threads = 1; threads <= 3; threads++) {
         rt_threads_set(threads);
         mcpi_graph_t *graph = mcpi_graph_of_mesh(mesh, NULL);
         CHECK(same_graphs(graph, want));
-        CHECK(mcpi_graph_check(graph, why, sizeof why));
         mcpi_graph_destroy(graph);
     }
     mcpi_graph_destroy(want);
@@ -134,36 +132,9 @@ static void check_meshes(void)
     mcpi_graph_destroy(NULL);
 }
 
-/* --- what the check refuses --- */
-
-static void check_refusals(void)
-{
-    char why[200];
-    const mcpi_graph_t ring = {4, (int64_t[]){0, 2, 4, 6, 8}, (int32_t[]){1, 3, 0, 2, 1, 3, 0, 2}};
-    const mcpi_graph_t alone = {4, (int64_t[]){0, 1, 3, 4, 4}, (int32_t[]){1, 0, 2, 1}};
-    CHECK(mcpi_graph_check(&ring, why, sizeof why));
-    CHECK(!mcpi_graph_check(&alone, why, sizeof why));
-    CHECK_TEXT(why, "row 3 has no neighbour");
-    /* of several faults the first is reported: row 6001 loses its first neighbour, 7001 its last */
-    mcpi_graph_t *large = lattice(20, 100);
-    int32_t *lost = large->neighbour + large->start[6001];
-    char want[200];
-    snprintf(want, sizeof want, "row %d has neighbour 6001, which does not have it in return",
-             *lost);
-    *lost = 0;
-    large->neighbour[large->start[7002] - 1] = (int32_t)large->rows - 1;
-    for (int threads = 1; threads <= 3; threads++) {
-        rt_threads_set(threads);
-        CHECK(!mcpi_graph_check(large, why, sizeof why));
-        CHECK_TEXT(why, want);
-    }
-    mcpi_graph_destroy(large);
-}
-
 int main(void)
 {
     check_meshes();
-    check_refusals();
     CHECK(rt_mem_used(RT_HOST) == 0);
     return check_done();
 }

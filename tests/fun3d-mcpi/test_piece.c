@@ -55,7 +55,7 @@ static void check_meshes(int ranks, bool finely)
         rt_mesh_t *part = mcpi_wing_part(&wing, own, n, &made);
         rt_mesh_t *of_whole = mcpi_mesh_cut(whole, cut);
         mcpi_graph_t *of_part = mcpi_graph_of_mesh(part, made->own);
-        mcpi_graph_t *of_graph = mcpi_graph_cut(graph, linked);
+        mcpi_graph_t *of_graph = cut_graph(graph, linked);
         CHECK(same_meshes(part, of_whole));
         CHECK(made->all == whole->vertices && made->owned == n);
         CHECK(made->vertices == cut->vertices && made->vertices == linked->vertices);

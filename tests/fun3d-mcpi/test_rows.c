@@ -69,11 +69,12 @@ static int64_t falls(const order_t *w)
 static void check_orders(void)
 {
     enum { N = 16, ROWS = N * N * N };
+    static const double one_place[3 * ROWS] = {0};
     mcpi_graph_t *graph = lattice(N, 60);
     double *x = lattice_points(N);
     uint16_t colour[ROWS], zero[ROWS] = {0};
     const int colours = colour_whole(graph, NULL, colour);
-    order_t natural = make_order(graph, colour, colours, NULL);
+    order_t natural = make_order(graph, colour, colours, one_place);
     CHECK(falls(&natural) == 0);
     order_destroy(&natural);
 
@@ -189,8 +190,8 @@ static int64_t check_parts(const mcpi_graph_t *graph, bool mixes, int ranks, con
     const int colours = colour_whole(graph, NULL, colour);
     double *x = RT_NEW(double, 3 * (size_t)graph->rows, RT_HOST);
     for (int64_t k = 0; k < 3 * graph->rows; k++)
-        x[k] = rt_random((uint64_t)k, 4);
-    order_t w = order_new(graph, colour, colours, mixes ? x : NULL);
+        x[k] = mixes ? rt_random((uint64_t)k, 4) : 0;
+    order_t w = order_new(graph, colour, colours, x);
     RT_FREE(x, RT_HOST);
     mcpi_part_t *part[MOST];
     int64_t ghosts = 0;

@@ -123,7 +123,7 @@ mcpi_geometry_t *mcpi_geometry_new(const mcpi_source_t *source, const mcpi_part_
                            .surface = RT_NEW(double, rows, RT_HOST),
                            .side_of = RT_NEW(int32_t, rows, RT_HOST),
                            .side = RT_NEW(mcpi_side_t, rows, RT_HOST),
-                           .length = ((const mcpi_flow_data_t *)source->data)->length};
+                           .length = source->data->length};
     take_entries(g, source, part);
     take_sides(g, source, part, viscous);
     derive(g, part);

@@ -30,7 +30,9 @@
 #include "config.h"
 #include <math.h>
 #include <string.h>
+#include "base/threads.h"
 #include "blocks.h"
+#include "lookups.h"
 
 static const double ratio = 1.4;         /* ratio of specific heats, gamma */
 static const double prandtl = 0.72;      /* laminar air */
@@ -52,7 +54,7 @@ typedef struct {
 static double body_length(const mcpi_source_t *source)
 {
     const mcpi_piece_t *piece = source->piece;
-    const uint8_t *wall = ((const mcpi_flow_data_t *)source->data)->wall;
+    const uint8_t *wall = source->data->wall;
     double low[3] = {INFINITY, INFINITY, INFINITY}, most = 0;
     double high[3] = {-INFINITY, -INFINITY, -INFINITY};
     double any = 0;
@@ -305,11 +307,11 @@ static void set_wall(int nb, double scale, double *D, double *O, int64_t neighbo
     }
 }
 
-void mcpi_flow_row(const mcpi_source_t *source, int64_t vertex, double *D, double *O)
+void mcpi_source_row(const mcpi_source_t *source, int64_t vertex, double *D, double *O)
 {
     const mcpi_flow_data_t *f = source->data;
     const mcpi_graph_t *graph = source->graph;
-    const int nb = f->nb, nb2 = nb * nb;
+    const int nb = source->nb, nb2 = nb * nb;
     const int64_t first = graph->start[vertex], end = graph->start[vertex + 1];
     const double *q = f->q + vertex * nb;
     const mcpi_state_t at = mcpi_state(nb, q);
@@ -334,21 +336,7 @@ void mcpi_flow_row(const mcpi_source_t *source, int64_t vertex, double *D, doubl
         set_wall(nb, rate, D, O, end - first);
 }
 
-/* --- the source --- */
-
-void mcpi_flow_destroy(mcpi_source_t *source)
-{
-    mcpi_flow_data_t *f = source->data;
-    RT_FREE(f->n, RT_HOST);
-    RT_FREE(f->viscous, RT_HOST);
-    RT_FREE(f->boundary, RT_HOST);
-    RT_FREE(f->diagonal, RT_HOST);
-    RT_FREE(f->q, RT_HOST);
-    RT_FREE(f->wall, RT_HOST);
-    RT_FREE(f->wall_area, RT_HOST);
-    RT_FREE(f->slip_area, RT_HOST);
-    RT_FREE(source->data, RT_HOST);
-}
+/* --- all of them --- */
 
 void mcpi_flow_fill(mcpi_source_t *source, const mcpi_flow_t *flow, const double *far)
 {
@@ -361,4 +349,44 @@ void mcpi_flow_fill(mcpi_source_t *source, const mcpi_flow_t *flow, const double
 #pragma omp parallel for schedule(static)
     for (int64_t v = 0; v < vertices; v++)
         make_state(&scene, flow, source->x + 3 * v, far[v], f->q + v * flow->nb);
+}
+
+/* Fills the blocks of local rows, whose columns are in another order than the source's. */
+static void fill_blocks(mcpi_matrix_t *m, const mcpi_source_t *source)
+{
+    const mcpi_part_t *part = m->part;
+    const mcpi_graph_t *graph = source->graph;
+    const int64_t nb2 = m->nb * m->nb;
+    int64_t widest = 0;
+    for (int64_t v = 0; v < graph->rows; v++)
+        if (graph->start[v + 1] - graph->start[v] > widest)
+            widest = graph->start[v + 1] - graph->start[v];
+    const int threads = rt_threads();
+    double *scratch = RT_NEW(double, (size_t)(threads * (widest + 1) * nb2), RT_HOST);
+#pragma omp parallel num_threads(threads)
+    {
+        double *blocks = scratch + rt_thread() * (widest + 1) * nb2;
+#pragma omp for schedule(dynamic, 256)
+        for (int64_t row = 0; row < part->rows; row++) {
+            const int64_t vertex = mcpi_piece_find(source->piece, part->vertex[row]);
+            mcpi_source_row(source, vertex, m->D + row * nb2, blocks);
+            for (int64_t k = part->start[row]; k < part->start[row + 1]; k++)
+                memcpy(m->O + k * nb2, blocks + part->place[k] * nb2, (size_t)nb2 * sizeof(double));
+        }
+    }
+    RT_FREE(scratch, RT_HOST);
+}
+
+mcpi_matrix_t *mcpi_matrix_new(const mcpi_source_t *source, mcpi_part_t *part)
+{
+    const int64_t rows = part->rows, blocks = part->start[rows];
+    const int64_t nb = source->nb, nb2 = nb * nb;
+    mcpi_matrix_t *m = RT_NEW(mcpi_matrix_t, 1, RT_HOST);
+    *m = (mcpi_matrix_t){.nb = source->nb,
+                         .part = part,
+                         .D = RT_NEW(double, (size_t)(rows * nb2), RT_HOST),
+                         .O = RT_NEW(double, (size_t)(blocks * nb2), RT_HOST),
+                         .R = RT_NEW(double, (size_t)(rows * nb), RT_HOST)};
+    fill_blocks(m, source);
+    return m;
 }

@@ -7,9 +7,8 @@
 
 #include "input.h"
 
-/* The data of a source that is a flow. Entries are those of the graph's lists. */
-typedef struct {
-    int nb;
+/* The data of a source. Entries are those of the graph's lists. */
+struct mcpi_flow_data {
     double cfl, mu;   /* mu: for speeds over the speed of sound and lengths of the mesh */
     double *n;        /* [entries][3] area of the dual face towards the neighbour */
     double *viscous;  /* [entries] L_ab */
@@ -19,7 +18,7 @@ typedef struct {
     uint8_t *wall;    /* [rows] */
     double *wall_area, *slip_area; /* [rows][3] of `boundary`, what is wall and what is symmetry */
     double length;                 /* of the body */
-} mcpi_flow_data_t;
+};
 
 /* --- dual.c --- */
 
@@ -58,8 +57,6 @@ void mcpi_find_distance(const mcpi_graph_t *graph, const mcpi_piece_t *piece, co
 /* Makes the made-up flow on a source whose dual mesh and walls are known: mu, length and q. far: the
  * distance from the wall. Collective. */
 void mcpi_flow_fill(mcpi_source_t *source, const mcpi_flow_t *flow, const double *far);
-void mcpi_flow_row(const mcpi_source_t *source, int64_t vertex, double *D, double *O);
-void mcpi_flow_destroy(mcpi_source_t *source);
 
 /* What a flux Jacobian depends on. */
 typedef struct {

@@ -190,38 +190,3 @@ void mcpi_graph_destroy(mcpi_graph_t *graph)
     RT_FREE(graph->neighbour, RT_HOST);
     RT_FREE(graph, RT_HOST);
 }
-
-/* --- faults --- */
-
-/* Returns whether row i has neighbours, and all of them have it in return; if not, *which is the
- * first that has not, or -1. */
-static bool is_sound(const mcpi_graph_t *graph, int64_t i, int32_t *which)
-{
-    *which = -1;
-    for (int64_t k = graph->start[i]; k < graph->start[i + 1]; k++) {
-        *which = graph->neighbour[k];
-        if (mcpi_graph_find(graph, *which, (int32_t)i) < 0)
-            return false;
-    }
-    return *which >= 0;
-}
-
-bool mcpi_graph_check(const mcpi_graph_t *graph, char *why, size_t len)
-{
-    int64_t first = INT64_MAX;
-    int32_t which = -1;
-#pragma omp parallel for schedule(static) reduction(min : first) private(which)
-    for (int64_t i = 0; i < graph->rows; i++)
-        if (i < first && !is_sound(graph, i, &which))
-            first = i;
-    if (first == INT64_MAX)
-        return true;
-    is_sound(graph, first, &which);
-    if (which < 0)
-        snprintf(why, len, "row %" PRId64 " has no neighbour", first);
-    else
-        snprintf(why, len,
-                 "row %" PRId64 " has neighbour %" PRId32 ", which does not have it in return",
-                 first, which);
-    return false;
-}

@@ -1,5 +1,5 @@
 /*
- * input.c - from a mesh or a matrix file to this rank's part of the rows.
+ * input.c - from a mesh to this rank's part of the rows.
  *
  * The wing is made by parts: each rank makes a share of it, equal in vertices, only to find where
  * they are and how many blocks they have; then all agree on parts that are compact and equal in
@@ -8,7 +8,7 @@
  * wing, 250 bytes per vertex on it, is on every rank while the mesh is made.
  *
  * A file is read by every rank, and cut to its part before anything else is made of it. Price: the
- * mesh, some 130 bytes per vertex of the whole, or the matrix, is on every rank until then.
+ * mesh, some 130 bytes per vertex of the whole, is on every rank until then.
  */
 #include "config.h"
 #include "blocks.h"
@@ -93,11 +93,8 @@ mcpi_source_t *mcpi_flow_new(const rt_mesh_t *mesh, mcpi_piece_t *piece, const m
                               .x = rt_clone(mesh->x, 3 * rows, sizeof(double), RT_HOST),
                               .odd = RT_NEW(uint8_t, rows, RT_HOST),
                               .nb = flow->nb,
-                              .data = f,
-                              .row = mcpi_flow_row,
-                              .destroy = mcpi_flow_destroy};
-    *f = (mcpi_flow_data_t){.nb = flow->nb,
-                            .cfl = flow->cfl,
+                              .data = f};
+    *f = (mcpi_flow_data_t){.cfl = flow->cfl,
                             .wall = RT_NEW(uint8_t, rows, RT_HOST),
                             .wall_area = RT_NEW(double, 3 * rows, RT_HOST),
                             .slip_area = RT_NEW(double, 3 * rows, RT_HOST)};
@@ -112,6 +109,27 @@ mcpi_source_t *mcpi_flow_new(const rt_mesh_t *mesh, mcpi_piece_t *piece, const m
     mcpi_flow_fill(source, flow, far);
     RT_FREE(far, RT_HOST);
     return source;
+}
+
+void mcpi_source_destroy(mcpi_source_t *source)
+{
+    if (!source)
+        return;
+    mcpi_flow_data_t *f = source->data;
+    RT_FREE(f->n, RT_HOST);
+    RT_FREE(f->viscous, RT_HOST);
+    RT_FREE(f->boundary, RT_HOST);
+    RT_FREE(f->diagonal, RT_HOST);
+    RT_FREE(f->q, RT_HOST);
+    RT_FREE(f->wall, RT_HOST);
+    RT_FREE(f->wall_area, RT_HOST);
+    RT_FREE(f->slip_area, RT_HOST);
+    RT_FREE(source->data, RT_HOST);
+    mcpi_graph_destroy(source->graph);
+    mcpi_piece_destroy(source->piece);
+    RT_FREE(source->x, RT_HOST);
+    RT_FREE(source->odd, RT_HOST);
+    RT_FREE(source, RT_HOST);
 }
 
 /* --- this rank's part of a mesh --- */
@@ -210,71 +228,35 @@ rt_mesh_t *mcpi_mesh_again(const mcpi_config_t *config, char *why, size_t len)
 
 /* --- a file --- */
 
-/* What was read: one of the two. */
-typedef struct {
-    rt_mesh_t *mesh;
-    mcpi_source_t *matrix;
-} file_t;
-
-/* Returns false and one line in why if the file cannot be used. */
-static bool read_file(const mcpi_config_t *config, file_t *file, char *why, size_t len)
+/* Reads the mesh. Returns NULL and one line in why if it cannot be used. */
+static rt_mesh_t *read_file(const mcpi_config_t *config, char *why, size_t len)
 {
     char fault[256];
-    *file = (file_t){NULL, NULL};
-    if (config->is_matrix) {
-        file->matrix = mcpi_mtx_read(config->mesh, (int)config->nb, why, len);
-        return file->matrix;
-    }
-    file->mesh = rt_mesh_read(config->mesh, 0, why, len);
-    if (!file->mesh)
-        return false;
-    if (rt_mesh_check(file->mesh, fault, sizeof fault) &&
-        tags_check(config, file->mesh, fault, sizeof fault))
-        return true;
+    rt_mesh_t *mesh = rt_mesh_read(config->mesh, 0, why, len);
+    if (!mesh ||
+        (rt_mesh_check(mesh, fault, sizeof fault) && tags_check(config, mesh, fault, sizeof fault)))
+        return mesh;
     snprintf(why, len, "%.200s: %s", config->mesh, fault);
-    rt_mesh_destroy(file->mesh);
-    return false;
-}
-
-/* Divides a matrix in ranges of its rows. */
-static void cut_matrix(mcpi_source_t *source)
-{
-    const int64_t rows = source->graph->rows;
-    int64_t *share, n = share_out(rows, &share), owned;
-    uint64_t *key = RT_NEW(uint64_t, (size_t)rows, RT_HOST);
-    for (int64_t i = 0; i < rows; i++)
-        key[i] = (uint64_t)i;
-    mcpi_piece_own(source->piece, share, n);
-    int64_t *own = mcpi_partition(source->piece, source->graph, key, &owned);
-    mcpi_mtx_cut(source, own, owned);
-    RT_FREE(key, RT_HOST);
-    RT_FREE(own, RT_HOST);
-    RT_FREE(share, RT_HOST);
+    rt_mesh_destroy(mesh);
+    return NULL;
 }
 
 /* Reads the file, on rank 0 first, so that a bad file is refused in one line. */
 static mcpi_source_t *file_source(const mcpi_config_t *config)
 {
     char why[512] = "";
-    file_t file = {NULL, NULL};
-    bool good = rt_comm_rank() == 0 && read_file(config, &file, why, sizeof why);
+    rt_mesh_t *mesh = rt_comm_rank() == 0 ? read_file(config, why, sizeof why) : NULL;
     if (rt_comm_agree(why, sizeof why) >= 0)
         rt_refuse(RT_USAGE, "--mesh %s", why);
-    if (!good && !read_file(config, &file, why, sizeof why))
+    if (!mesh && !(mesh = read_file(config, why, sizeof why)))
         rt_die(RT_ENVIRONMENT, "rank 0 could read it, this rank on %s cannot: %s", rt_comm_host(),
                why);
-    const int64_t rows = file.matrix ? file.matrix->graph->rows : file.mesh->vertices;
+    const int64_t rows = mesh->vertices;
     if (rows < rt_comm_size())
         rt_refuse(RT_USAGE, "--mesh %s has %lld vertices, fewer than the %d ranks that run",
                   config->mesh, (long long)rows, rt_comm_size());
-    if (file.matrix) {
-        if (rt_comm_size() > 1)
-            cut_matrix(file.matrix);
-        return file.matrix;
-    }
-    mcpi_source_t *source =
-        flow_on(&(whole_t){.config = config, .read = file.mesh, .vertices = rows});
-    rt_mesh_destroy(file.mesh);
+    mcpi_source_t *source = flow_on(&(whole_t){.config = config, .read = mesh, .vertices = rows});
+    rt_mesh_destroy(mesh);
     return source;
 }
 

@@ -1,5 +1,5 @@
 /*
- * input.h - from a mesh or a matrix file to the rows of the system: what the files of this folder
+ * input.h - from a mesh to the rows of the system: what the files of this folder
  * offer.
  *
  * A *vertex* is a vertex of the mesh, in the numbering of its file or generator. A *row* is a block
@@ -50,8 +50,8 @@ typedef struct {
     int64_t steps;
 
     /* what configure derives from them */
-    bool from_file, is_matrix; /* is_matrix: Matrix Market */
-    mcpi_counts_t counts;      /* wing: upper bounds, known before there is a mesh; file: zeros */
+    bool from_file;
+    mcpi_counts_t counts; /* wing: upper bounds, known before there is a mesh; file: zeros */
 } mcpi_config_t;
 
 /* --- piece.c: the vertices of one rank --- */
@@ -67,7 +67,7 @@ typedef struct {
  * their number, so lists and sums have the same order on any number of ranks. In the graph of a
  * piece, a ghost has no list. */
 typedef struct {
-    int64_t all;      /* vertices of the whole mesh or matrix */
+    int64_t all;      /* vertices of the whole mesh */
     int64_t vertices; /* own and ghosts */
     int64_t owned;
     int64_t *number; /* [vertices] in the whole; ascending */
@@ -80,10 +80,12 @@ mcpi_piece_t *mcpi_piece_new(int64_t all, int64_t vertices);
 void mcpi_piece_destroy(mcpi_piece_t *piece);
 /* Makes ghosts of all vertices whose number is not in own[n], which ascends; NULL: does nothing. */
 void mcpi_piece_own(mcpi_piece_t *piece, const int64_t *own, int64_t n);
-/* Return what the own vertices have: the elements and faces with one of them, the graph's lists.
- * Vertices in none of those are removed from the piece, whose numbering both share. */
+/* Removes the vertices whose kept[v] is 0 from the piece. Returns the new number of each, -1 if it is
+ * removed; the caller frees it. */
+int32_t *mcpi_piece_keep(mcpi_piece_t *piece, const uint8_t *kept);
+/* Returns the elements and faces that have an own vertex. Vertices in none of those are removed from
+ * the piece, whose numbering the mesh shares. */
 rt_mesh_t *mcpi_mesh_cut(const rt_mesh_t *mesh, mcpi_piece_t *piece);
-mcpi_graph_t *mcpi_graph_cut(const mcpi_graph_t *graph, mcpi_piece_t *piece);
 /* Finds out which ranks own the ghosts. Does nothing on one rank. Collective. */
 void mcpi_piece_link(mcpi_piece_t *piece, const mcpi_graph_t *graph);
 enum { MCPI_PIECE_COMPONENTS = 8 }; /* that are exchanged at once, at most */
@@ -123,9 +125,6 @@ void mcpi_incidence_destroy(mcpi_incidence_t *in);
 /* Makes neighbours of all pairs of vertices that share an element. own[vertices]: which of them have
  * a list; NULL: all. */
 mcpi_graph_t *mcpi_graph_of_mesh(const rt_mesh_t *mesh, const uint8_t *own);
-/* Returns whether each row has a neighbour, and all neighbours have it in return. If not, writes one
- * line into why that names the first row, by its vertex number from 0. */
-bool mcpi_graph_check(const mcpi_graph_t *graph, char *why, size_t len);
 void mcpi_graph_destroy(mcpi_graph_t *graph);
 
 /* --- partition.c --- */
@@ -159,8 +158,7 @@ typedef struct {
     int64_t *row;           /* [vertices] */
 } mcpi_order_t;
 
-/* x: [vertices][3]; NULL: there are no coordinates, and rows are in the order of their numbers.
- * Collective. */
+/* x: [vertices][3]. Collective. */
 mcpi_order_t *mcpi_order_new(const mcpi_piece_t *piece, const uint16_t *colour, int colours,
                              const double *x);
 void mcpi_order_destroy(mcpi_order_t *order);
@@ -192,22 +190,23 @@ mcpi_part_t *mcpi_part_new(const mcpi_graph_t *graph, const mcpi_piece_t *piece,
                            const mcpi_order_t *order);
 void mcpi_part_destroy(mcpi_part_t *part);
 
-/* --- where blocks come from --- */
+/* --- blocks.c: where blocks come from --- */
 
-/* A flow on a mesh, or a matrix file. */
-typedef struct mcpi_source {
+typedef struct mcpi_flow_data mcpi_flow_data_t; /* see blocks.h */
+
+/* A flow on a mesh. */
+typedef struct {
     mcpi_piece_t *piece;
     mcpi_graph_t *graph; /* of the piece */
-    double *x;           /* [vertices][3], NULL: no coordinates */
-    uint8_t *odd;        /* [vertices] 1: in an odd layer from the wall; NULL: no layers */
+    double *x;           /* [vertices][3] */
+    uint8_t *odd;        /* [vertices] 1: in an odd layer from the wall */
     int nb;
-    void *data;
-    /* Writes the blocks of one own vertex, FP64, column-major (entry (i, j) at j nb + i): D[nb*nb], and
-     * O[degree][nb*nb] in the order of the graph's list. Several threads may call it at once. */
-    void (*row)(const struct mcpi_source *source, int64_t vertex, double *D, double *O);
-    void (*destroy)(struct mcpi_source *source); /* frees data, and nothing else */
+    mcpi_flow_data_t *data;
 } mcpi_source_t;
-/* In mtx.c, which must free a source that it could not complete. NULL is allowed. */
+/* Writes the blocks of one own vertex, FP64, column-major (entry (i, j) at j nb + i): D[nb*nb], and
+ * O[degree][nb*nb] in the order of the graph's list. Several threads may call it at once. */
+void mcpi_source_row(const mcpi_source_t *source, int64_t vertex, double *D, double *O);
+/* In input.c. NULL is allowed. */
 void mcpi_source_destroy(mcpi_source_t *source);
 
 /* Linearised Roe flux, viscous terms, pseudo-time and wall rows about a made-up but smooth flow of
@@ -224,16 +223,6 @@ mcpi_source_t *mcpi_flow_new(const rt_mesh_t *mesh, mcpi_piece_t *piece, const m
  * and NULL mean no faces. If not, writes one line into why. Call it before mcpi_flow_new. */
 bool mcpi_tags_check(const rt_mesh_t *mesh, const char *option, const char *tags, char *why,
                      size_t len);
-
-/* Reads Matrix Market: coordinate, real, general, square, in nb x nb blocks (refused unless nb
- * divides the size). A block with one entry is stored whole. Every block row needs its diagonal
- * block. Returns NULL and one line in why if the file cannot be used. */
-mcpi_source_t *mcpi_mtx_read(const char *path, int nb, char *why, size_t len);
-/* Reduces the source to its own vertices, whose numbers own[n] ascend. Collective. */
-void mcpi_mtx_cut(mcpi_source_t *source, const int64_t *own, int64_t n);
-/* The same as mcpi_mtx_read, from memory. */
-mcpi_source_t *mcpi_mtx_parse(const char *name, const void *data, size_t bytes, int nb, char *why,
-                              size_t len);
 
 /* --- input.c: all of it --- */
 
@@ -265,14 +254,13 @@ mcpi_config_t mcpi_counted(const rt_run_t *run);
 /* The exact matrix, FP64, not scaled. Host memory. */
 typedef struct {
     int nb;
-    bool of_file; /* rows come from a matrix file; else from vertices */
     mcpi_part_t *part;
     double *D; /* [rows][nb*nb] column-major */
     double *O; /* [start[rows]][nb*nb] column-major */
     double *R; /* [rows][nb] */
 } mcpi_matrix_t;
-/* Makes D and O of the part's rows; R is not set. of_file: rows come from a matrix file. */
-mcpi_matrix_t *mcpi_matrix_new(const mcpi_source_t *source, mcpi_part_t *part, bool of_file);
+/* Makes D and O of the part's rows; R is not set. In blocks.c. */
+mcpi_matrix_t *mcpi_matrix_new(const mcpi_source_t *source, mcpi_part_t *part);
 void mcpi_matrix_destroy(mcpi_matrix_t *matrix);
 /* Computes R = A dQ. dq: host [rows + ghosts][nb] with current ghosts. */
 void mcpi_matrix_multiply(mcpi_matrix_t *matrix, const double *dq);

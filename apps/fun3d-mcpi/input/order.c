@@ -4,8 +4,7 @@
  *
  * Inside a colour, row numbers are those of rank 0, then of rank 1, and so on, and each rank orders
  * its own. As parts are ranges of the Hilbert curve, the order along it is the same on any number
- * of ranks. A matrix has no coordinates: its rows keep their order. No order changes a bit of dQ:
- * see mcpi_part_t.
+ * of ranks. No order changes a bit of dQ: see mcpi_part_t.
  */
 #include "config.h"
 #include "base/hilbert.h"
@@ -49,12 +48,9 @@ static void list_vertices(const mcpi_piece_t *piece, const double *x, uint32_t *
 {
     const int64_t n = piece->vertices;
     uint64_t *key = RT_NEW(uint64_t, (size_t)n, RT_HOST);
-    for (int64_t v = 0; v < n; v++) {
+    for (int64_t v = 0; v < n; v++)
         list[v] = (uint32_t)v;
-        key[v] = 0;
-    }
-    if (x)
-        mcpi_hilbert_keys(piece, x, key);
+    mcpi_hilbert_keys(piece, x, key);
     rt_sort(key, list, n); /* stable: natural where keys are equal */
     RT_FREE(key, RT_HOST);
 }

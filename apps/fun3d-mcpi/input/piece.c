@@ -1,5 +1,5 @@
 /*
- * piece.c - the vertices of one rank, and what is cut out of a mesh or a graph for them.
+ * piece.c - the vertices of one rank, and what is cut out of a mesh for them.
  *
  * A piece keeps the order of the whole: vertices, elements and neighbours ascend as they do there.
  * So whatever is added up over them has the same bits on any number of ranks.
@@ -47,8 +47,7 @@ void mcpi_piece_own(mcpi_piece_t *piece, const int64_t *own, int64_t n)
     piece->owned = n;
 }
 
-/* Removes the vertices that are not kept, and returns the new number of each, -1 if removed. */
-static int32_t *remove_others(mcpi_piece_t *piece, const uint8_t *kept)
+int32_t *mcpi_piece_keep(mcpi_piece_t *piece, const uint8_t *kept)
 {
     int32_t *now = RT_NEW(int32_t, (size_t)piece->vertices, RT_HOST);
     int64_t n = 0;
@@ -123,7 +122,7 @@ rt_mesh_t *mcpi_mesh_cut(const rt_mesh_t *mesh, mcpi_piece_t *piece)
     for (int t = 0; t < RT_FACES; t++)
         cut->faces[t] = copy_own(piece, mesh->face[t], mesh->faces[t], rt_face_size((rt_face_t)t),
                                  mesh->tag[t], &cut->face[t], &cut->tag[t]);
-    int32_t *now = remove_others(piece, kept);
+    int32_t *now = mcpi_piece_keep(piece, kept);
     RT_FREE(kept, RT_HOST);
     cut->vertices = piece->vertices;
     cut->x = RT_NEW(double, 3 * (size_t)cut->vertices, RT_HOST);
@@ -138,36 +137,6 @@ rt_mesh_t *mcpi_mesh_cut(const rt_mesh_t *mesh, mcpi_piece_t *piece)
         for (int64_t f = 0; f < cut->faces[t]; f++)
             renumber_face(now, cut->face[t] + size * f, size);
     }
-    RT_FREE(now, RT_HOST);
-    return cut;
-}
-
-/* --- a graph --- */
-
-mcpi_graph_t *mcpi_graph_cut(const mcpi_graph_t *graph, mcpi_piece_t *piece)
-{
-    mcpi_graph_t *cut = RT_NEW(mcpi_graph_t, 1, RT_HOST);
-    uint8_t *kept = rt_clone(piece->own, (size_t)piece->vertices, 1, RT_HOST);
-    int64_t entries = 0;
-    for (int64_t v = 0; v < graph->rows; v++)
-        for (int64_t k = graph->start[v]; piece->own[v] && k < graph->start[v + 1]; k++) {
-            kept[graph->neighbour[k]] = 1;
-            entries++;
-        }
-    int32_t *now = remove_others(piece, kept);
-    RT_FREE(kept, RT_HOST);
-    *cut = (mcpi_graph_t){.rows = piece->vertices,
-                          .start = RT_NEW(int64_t, (size_t)piece->vertices + 1, RT_HOST),
-                          .neighbour = RT_NEW(int32_t, (size_t)entries, RT_HOST)};
-    entries = 0;
-    for (int64_t v = 0; v < graph->rows; v++) {
-        if (now[v] < 0)
-            continue;
-        cut->start[now[v]] = entries;
-        for (int64_t k = graph->start[v]; piece->own[now[v]] && k < graph->start[v + 1]; k++)
-            cut->neighbour[entries++] = now[graph->neighbour[k]];
-    }
-    cut->start[cut->rows] = entries;
     RT_FREE(now, RT_HOST);
     return cut;
 }

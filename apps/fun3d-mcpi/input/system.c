@@ -171,17 +171,6 @@ static fault_t make_row(mcpi_system_t *s, const mcpi_matrix_t *m, int64_t i, int
     return *where < 0 ? GOOD : D_PIVOT;
 }
 
-/* Names a row as the user knows it: block rows from 0, rows of a file from 1. */
-static void name_row(const mcpi_matrix_t *matrix, int64_t vertex, char *row, size_t len)
-{
-    const int nb = matrix->nb;
-    if (matrix->of_file)
-        snprintf(row, len, "block row %" PRId64 " (rows %" PRId64 " to %" PRId64 ")", vertex,
-                 vertex * nb + 1, (vertex + 1) * nb);
-    else
-        snprintf(row, len, "vertex %" PRId64, vertex);
-}
-
 static void explain(fault_t fault, mcpi_type_t type, const char *row, int where, double size,
                     char *why, size_t len)
 {
@@ -225,8 +214,8 @@ mcpi_system_t *mcpi_system_new(const mcpi_matrix_t *matrix, mcpi_type_t type, ch
         return s;
     int where = 0;
     double size = 0;
-    char row[80];
-    name_row(matrix, part->vertex[bad], row, sizeof row);
+    char row[32];
+    snprintf(row, sizeof row, "vertex %" PRId64, part->vertex[bad]);
     const fault_t fault = make_row(s, matrix, bad, &where, &size);
     explain(fault, type, row, where, size, why, len);
     mcpi_system_destroy(s);
