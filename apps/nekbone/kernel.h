@@ -84,12 +84,12 @@ typedef struct {
     /* w_e = D^T G D u_e for every element. u and w do not overlap. */
     void (*ax)(const nek_view_t *view, const double *u, double *w);
     const nek_vector_t *vector;
-    /* What a rung of the ladder `solve` preconditions with, and NULL for one of the ladder
-     * `iteration`: it does a fixed number of iterations, a solve ends at the tolerance. */
-    const nek_preconditioner_t *preconditioner;
     int scratch_arrays; /* arrays of `points` doubles that ax needs */
     int max_n;          /* the most points per direction; 0: NEK_MAX_N */
     const char *max_n_reason;
+    /* What a rung of the ladder `solve` preconditions with, and NULL for one of the ladder
+     * `iteration`: it does a fixed number of iterations, a solve ends at the tolerance. */
+    const nek_preconditioner_t *preconditioner;
 
     /* Does the whole solve, for a rung that fuses conjugate gradients across the lines of
      * nek_solve. Reads s->b; sets x, r, history, alpha and beta, whatever they held before; may use

@@ -47,7 +47,7 @@ apps_nekbone_libnekbone_a_SOURCES += \
 	apps/nekbone/cuda/layered.cu \
 	apps/nekbone/cuda/nek_line.cuh apps/nekbone/cuda/nek_launch.cuh \
 	apps/nekbone/cuda/nek_gather.cuh apps/nekbone/cuda/nek_exchange.cuh \
-	apps/nekbone/cuda/nek_scalars.cuh \
+	apps/nekbone/cuda/nek_scalars.cuh apps/nekbone/cuda/nek_line_cg.cuh \
 	apps/nekbone/cuda/packed.cu \
 	apps/nekbone/cuda/fused.cu \
 	apps/nekbone/cuda/onepass.cuh apps/nekbone/cuda/onepass.cu \

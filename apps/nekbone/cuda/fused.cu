@@ -20,7 +20,7 @@
  * over ranks instead of one.
  */
 #include "config.h"
-#include "nek_exchange.cuh"
+#include "nek_line_cg.cuh"
 
 /* Returns the registers that a thread needs: p, r, x and a line being loaded, and the rest. */
 static constexpr int registers(int n)
@@ -28,15 +28,8 @@ static constexpr int registers(int n)
     return 8 * n + 48;
 }
 
-/* What the element and update kernels see. */
-typedef struct {
-    const double *G, *b;
-    double *x, *r, *p, *v;
-    const nek_outside_t *outside;
-    int elements, per_block;
-    double lambda, half; /* half: weight of the points of a shared face */
-    nek_scalars_t scalars;
-} fused_t;
+using fused_t = nek_vectors_t<const double *>;
+using data_t = nek_line_data<const double *>;
 
 struct form_alpha {
     enum { count = 1, norm = false };
@@ -57,106 +50,65 @@ struct form_beta {
     }
 };
 
-/* A thread's column in the arrays of all points. */
-template <int n> struct column_t {
-    const nek_column<n> v;
-    double *x, *r, *p;
+template <int n, class Factors> struct fused_pass {
+    using factors_t = Factors;
+    static constexpr int count = 1;
+    const int it;
+    const double alpha, beta;
 
-    __device__ __forceinline__ column_t(const fused_t &a, const nek_place<n> &at,
-                                        const nek_column<n> &of_v)
-        : v(of_v)
+    static constexpr size_t bytes(int per_block)
     {
-        const size_t own = static_cast<size_t>(at.e) * nek_shape<n>::n3 + at.t;
-        x = a.x + own;
-        r = a.r + own;
-        p = a.p + own;
+        return nek_line_bytes<n>(per_block, Factors::shared, 0);
     }
-};
-
-/* Makes the pass over a block's elements. look_ahead() is called after the loads, for kernels that
- * process several elements in turn. */
-template <int n, class Factors, class Look>
-__device__ __forceinline__ void
-pass(const nek_halves<n> &D, const fused_t &a, const nek_place<n> &at, const column_t<n> &column,
-     Factors &factors, int it, double alpha, double beta, double (&sum)[1], Look look_ahead)
-{
-    constexpr bool once = Factors::once;
-    constexpr int n2 = n * n;
-    const nek_column<n> &v = column.v;
-    double *const x = column.x, *const r = column.r, *const p = column.p;
-    double u[n], w[n];
+    static constexpr int blocks()
     {
-        double r_k[n], x_k[n];
+        return Factors::takes_turns ? 1 : nek_blocks_of(nek_shape<n>::threads, registers(n));
+    }
+    __device__ __forceinline__ fused_pass(const fused_t &a, int of_it, const double *)
+        : it(of_it), alpha(it > 0 ? nek_get(a.scalars, NEK_ALPHA, it - 1) : 0),
+          beta(nek_get(a.scalars, NEK_BETA, it))
+    {
+    }
+    template <class Look>
+    __device__ __forceinline__ void pass(const nek_halves<n> &D, const fused_t &a,
+                                         const nek_place<n> &at, const nek_columns<n> &column,
+                                         Factors &factors, double (&sum)[1], Look look_ahead) const
+    {
+        constexpr bool once = Factors::once;
+        constexpr int n2 = n * n;
+        const nek_column<n> &v = column.v;
+        double *const x = column.x, *const r = column.r, *const p = column.p;
+        double u[n], w[n];
+        {
+            double r_k[n], x_k[n];
 #pragma unroll
-        for (int k = 0; k < n; k++) { /* all loads before any store */
-            r_k[k] = nek_load<once>(r + k * n2);
-            u[k] = it > 0 ? nek_load<once>(p + k * n2) : 0;
-            x_k[k] = it > 1 ? nek_load<once>(x + k * n2) : 0;
+            for (int k = 0; k < n; k++) { /* all loads before any store */
+                r_k[k] = nek_load<once>(r + k * n2);
+                u[k] = it > 0 ? nek_load<once>(p + k * n2) : 0;
+                x_k[k] = it > 1 ? nek_load<once>(x + k * n2) : 0;
+            }
+#pragma unroll
+            for (int k = 0; k < n; k++) {
+                x_k[k] += alpha * u[k];
+                u[k] = r_k[k] + beta * u[k];
+                if (at.active) {
+                    nek_store<once>(x + k * n2, x_k[k]);
+                    nek_store<once>(p + k * n2, u[k]);
+                }
+            }
         }
+        look_ahead();
+        nek_line_operator(D, at, factors, u, w);
+        if (at.active) {
 #pragma unroll
-        for (int k = 0; k < n; k++) {
-            x_k[k] += alpha * u[k];
-            u[k] = r_k[k] + beta * u[k];
-            if (at.active) {
-                nek_store<once>(x + k * n2, x_k[k]);
-                nek_store<once>(p + k * n2, u[k]);
+            for (int k = 0; k < n; k++) {
+                const double value = v.is_masked(k) ? 0 : w[k] + a.lambda * v.c(k) * u[k];
+                sum[0] += u[k] * value;
+                *v.at(k) = value;
             }
         }
     }
-    look_ahead();
-    nek_line_operator(D, at, factors, u, w);
-    if (at.active) {
-#pragma unroll
-        for (int k = 0; k < n; k++) {
-            const double value = v.is_masked(k) ? 0 : w[k] + a.lambda * v.c(k) * u[k];
-            sum[0] += u[k] * value;
-            *v.at(k) = value;
-        }
-    }
-}
-
-template <int n, nek_source source> constexpr int blocks()
-{
-    return nek_factors<n, source>::takes_turns ? 1
-                                               : nek_blocks_of(nek_shape<n>::threads, registers(n));
-}
-
-template <int n, nek_source source>
-__global__ void __launch_bounds__(nek_shape<n>::threads, blocks<n, source>())
-    element(const __grid_constant__ nek_halves<n> D, const __grid_constant__ fused_t a,
-            const nek_part_t part, int it)
-{
-    using factors_t = nek_factors<n, source>;
-    extern __shared__ __align__(128) double memory[];
-    nek_place<n> at(part, a.per_block, memory + a.per_block * factors_t::shared);
-    factors_t factors(a.G, at, a.elements, a.per_block, memory);
-    nek_column<n> v(a.v, a.elements, at.e, at.i, at.j, a.outside[at.e], a.half);
-    const column_t<n> column(a, at, v);
-    double sum[1] = {0};
-
-    rt_wait_for_previous();
-    const double alpha = it > 0 ? nek_get(a.scalars, NEK_ALPHA, it - 1) : 0;
-    const double beta = nek_get(a.scalars, NEK_BETA, it);
-    if constexpr (factors_t::takes_turns) {
-        for (int turn = 1;; turn++) {
-            int next;
-            nek_outside_t outside;
-            pass(D, a, at, column_t<n>(a, at, v), factors, it, alpha, beta, sum, [&] {
-                next = factors.next = nek_element_of_turn(part, turn);
-                outside = next < 0 ? 0 : a.outside[next];
-            });
-            if (next < 0)
-                break;
-            at.e = next;
-            factors.go_on();
-            v = nek_column<n>(a.v, a.elements, next, at.i, at.j, outside, a.half);
-        }
-    } else {
-        pass(D, a, at, column, factors, it, alpha, beta, sum, [] {});
-    }
-    rt_let_next_start();
-    nek_leave_sums(a.scalars, part.first_block, sum);
-}
+};
 
 /* r -= alpha v, r.r; it = -1: r = b. Each block takes several elements, so that
  * few sums are left. */
@@ -205,37 +157,18 @@ __global__ void finish(const fused_t a, int64_t points, int iterations)
 
 /* --- the solve --- */
 
-typedef struct {
-    fused_t fused;
-    nek_exchange_t exchange;
-    nek_launch_t launch;
-    nek_replay_t replay;
-    unsigned update_blocks;
-} data_t;
-
-template <int n, nek_source source> constexpr size_t bytes(int per_block)
-{
-    return nek_line_bytes<n>(per_block, nek_factors<n, source>::shared, 0);
-}
-
-template <int n, nek_source source>
+template <int n, class Factors>
 static void iterations(const nek_solver_t *s, const data_t *d, int first, int last)
 {
-    const nek_halves<n> D = nek_halve<n>(s->view.D_host);
-    const fused_t &a = d->fused;
-    const size_t shared = bytes<n, source>(a.per_block);
+    const fused_t &a = d->vectors;
     auto update_r = [&](int it) {
-        rt_launch_chained(update<n>, d->update_blocks, d->launch.threads, 0, a, it);
+        rt_launch_chained(update<n>, d->adding_blocks, d->launch.threads, 0, a, it);
         nek_add_ranks<form_beta>(a.scalars, it);
     };
     if (first == 0)
         update_r(-1);
     for (int it = first; it < last; it++) {
-        nek_elements(d->exchange, a.v, [&](bool chained, const nek_part_t &part) {
-            rt_launch(chained, element<n, source>, part.blocks, d->launch.threads, shared, D, a,
-                      part, it);
-        });
-        nek_gather<n, form_alpha>(d->exchange, a.scalars, a.v, it);
+        nek_pass<n, fused_pass<n, Factors>, form_alpha>(s, d, it);
         update_r(it);
     }
     if (last == s->iterations)
@@ -245,56 +178,16 @@ static void iterations(const nek_solver_t *s, const data_t *d, int first, int la
 
 static void cg(nek_solver_t *s)
 {
-    data_t *d = static_cast<data_t *>(s->data);
-    d->fused.lambda = s->lambda;
-    auto enqueue = [=](int first, int last) {
-        nek_fixed_n<NEK_FIXED_N>(s->view.n, [&](auto n) {
-            nek_with_source(d->launch.source,
-                            [&](auto source) { iterations<n(), source()>(s, d, first, last); });
+    nek_line_solve<const double *>(s, [=](auto n, const data_t *d, int first, int last) {
+        nek_with_source(d->launch.source, [&](auto source) {
+            iterations<n(), nek_factors<n(), source()>>(s, d, first, last);
         });
-    };
-    nek_run_solve(&d->replay, &d->fused.scalars, s, enqueue);
+    });
 }
 
 static void set_up(nek_solver_t *s)
 {
-    data_t *d = new data_t();
-    s->data = d;
-    nek_fixed_n<NEK_FIXED_N>(s->view.n, [&](auto N) {
-        constexpr int n = N();
-        d->launch = nek_make_launch(&s->view, true, nek_automatic_source<n>(bytes<n, NEK_BULK>(1)));
-        nek_with_source(d->launch.source, [&](auto source) {
-            nek_set_up_launch<nek_factors<n, source()>>(&d->launch, element<n, source()>,
-                                                        bytes<n, source()>(d->launch.per_block));
-        });
-        d->exchange = nek_exchange_new<n>(s, d->launch);
-        const int fit = nek_fit(update<n>, static_cast<int>(d->launch.threads), 0);
-        d->update_blocks =
-            nek_adding_blocks(fit * rt_device_gpu()->multiprocessors, d->launch.blocks);
-    });
-    const nek_config_t *config = s->problem->config;
-    d->fused = {s->view.G,
-                s->b,
-                s->x,
-                s->r,
-                s->p,
-                s->w,
-                d->exchange.outside,
-                static_cast<int>(s->view.elements),
-                d->launch.per_block,
-                s->lambda,
-                config->communication ? 0.5 : 1.0,
-                nek_scalars_new(s->iterations, static_cast<int>(d->exchange.element_blocks),
-                                d->exchange.on_stream)};
-}
-
-static void tear_down(nek_solver_t *s)
-{
-    data_t *d = static_cast<data_t *>(s->data);
-    nek_replay_drop(&d->replay);
-    nek_scalars_destroy(&d->fused.scalars);
-    nek_exchange_destroy(&d->exchange);
-    delete d;
+    nek_line_set_up_reading<fused_pass>(s, [](auto n) { return update<n()>; });
 }
 
 /* --- what it takes --- */
@@ -317,7 +210,7 @@ extern "C" const nek_kernels_t nek_fused = {
     .max_n_reason = NEK_LINE_MAX_N_REASON,
     .cg = cg,
     .set_up = set_up,
-    .tear_down = tear_down,
+    .tear_down = nek_line_tear_down<const double *>,
     .memory = nek_split_memory,
     .work = work,
 };

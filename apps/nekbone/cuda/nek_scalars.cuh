@@ -20,6 +20,7 @@
 #include "../nekbone.h"
 #include "nek_cuda.cuh"
 #include "machine/async.cuh"
+#include "machine/replay.h"
 #include "halo/mail.cuh"
 #include "halo/nccl.h"
 
@@ -250,51 +251,26 @@ static inline void nek_scalars_tell(const nek_scalars_t *scalars, nek_solver_t *
 /* Most iterations in a graph; the iterations after them are started one by one. */
 enum { NEK_GRAPH_ITERATIONS = 1024 };
 
-typedef struct {
-    cudaGraphExec_t graph; /* NULL: none yet */
-    int iterations;        /* of the solve that the graph was made for */
-} nek_replay_t;
-
-static inline void nek_replay_drop(nek_replay_t *replay)
-{
-    if (replay->graph)
-        RT_CUDA(cudaGraphExecDestroy(replay->graph));
-    replay->graph = nullptr;
-}
-
-/* Runs a solve as a graph. enqueue(first, last) puts iterations first .. last - 1 on the stream,
- * and after the very last one what ends the solve. The kernels of a small mesh are shorter than a
- * launch from the host; when captured, they follow one another on the device. The capture is
- * relaxed because the first launch of a kernel may have to load its code. */
-template <class Enqueue> void nek_replay(nek_replay_t *replay, int iterations, Enqueue enqueue)
-{
-    const int captured = iterations < NEK_GRAPH_ITERATIONS ? iterations : NEK_GRAPH_ITERATIONS;
-    if (!replay->graph || replay->iterations != iterations) {
-        cudaGraph_t graph;
-        nek_replay_drop(replay);
-        RT_CUDA(cudaStreamBeginCapture(rt_stream(), cudaStreamCaptureModeRelaxed));
-        enqueue(0, captured);
-        RT_CUDA(cudaStreamEndCapture(rt_stream(), &graph));
-        RT_CUDA(cudaGraphInstantiateWithFlags(&replay->graph, graph, 0));
-        RT_CUDA(cudaGraphDestroy(graph));
-        replay->iterations = iterations;
-    }
-    RT_CUDA(cudaGraphLaunch(replay->graph, rt_stream()));
-    if (captured < iterations)
-        enqueue(captured, iterations);
-}
-
-/* Runs a solve: replayed, unless the host takes part in every sum. */
+/* Runs a solve. enqueue(first, last) puts iterations first .. last - 1 on the stream, and after the
+ * very last one what ends the solve. Unless the host takes part in every sum, it is replayed: the
+ * kernels of a small mesh are shorter than a launch from the host. */
 template <class Enqueue>
-void nek_run_solve(nek_replay_t *replay, const nek_scalars_t *scalars, nek_solver_t *s,
+void nek_run_solve(rt_replay_t *replay, const nek_scalars_t *scalars, nek_solver_t *s,
                    Enqueue enqueue)
 {
+    const bool by_host = scalars->sums && !scalars->all;
+    int replayed = s->iterations < NEK_GRAPH_ITERATIONS ? s->iterations : NEK_GRAPH_ITERATIONS;
+    auto record = [&] { enqueue(0, replayed); };
     s->sums = scalars->mail ? "gpu to gpu" : scalars->all ? "nccl" : nullptr;
     rt_timer_start("cg", s->rung->kind);
-    if (scalars->sums && !scalars->all)
-        enqueue(0, s->iterations);
+    if (by_host)
+        replayed = 0;
     else
-        nek_replay(replay, s->iterations, enqueue);
+        rt_replay(
+            replay, s->iterations, [](void *work) { (*static_cast<decltype(record) *>(work))(); },
+            &record);
+    if (replayed < s->iterations)
+        enqueue(replayed, s->iterations);
     rt_timer_stop("cg");
     RT_CUDA(cudaStreamSynchronize(rt_stream()));
     nek_scalars_tell(scalars, s);

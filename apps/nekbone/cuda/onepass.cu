@@ -19,43 +19,20 @@
 #include "config.h"
 #include "onepass.cuh"
 
-using data_t = onepass_data<const double *>;
+using from_t = const double *;
 
 static void cg(nek_solver_t *s)
 {
-    data_t *d = static_cast<data_t *>(s->data);
-    d->pass.lambda = s->lambda;
-    auto enqueue = [=](int first, int last) {
-        nek_fixed_n<NEK_FIXED_N>(s->view.n, [&](auto n) {
-            nek_with_source(d->launch.source, [&](auto source) {
-                onepass_iterations<n(), nek_factors<n(), source()>>(s, d, first, last);
-            });
+    nek_line_solve<from_t>(s, [=](auto n, const nek_line_data<from_t> *d, int first, int last) {
+        nek_with_source(d->launch.source, [&](auto source) {
+            onepass_iterations<n(), nek_factors<n(), source()>>(s, d, first, last);
         });
-    };
-    nek_run_solve(&d->replay, &d->pass.scalars, s, enqueue);
+    });
 }
 
 static void set_up(nek_solver_t *s)
 {
-    data_t *d = new data_t();
-    s->data = d;
-    d->pass.factors = s->view.G;
-    nek_fixed_n<NEK_FIXED_N>(s->view.n, [&](auto N) {
-        constexpr int n = N();
-        d->launch = nek_make_launch(
-            &s->view, true, nek_automatic_source<n>(onepass_bytes<n, nek_factors<n, NEK_BULK>>(1)));
-        nek_with_source(d->launch.source, [&](auto source) {
-            using factors_t = nek_factors<n, source()>;
-            nek_set_up_launch<factors_t>(&d->launch, onepass_element<n, factors_t>,
-                                         onepass_bytes<n, factors_t>(d->launch.per_block));
-        });
-        onepass_set_up<n>(s, d);
-    });
-}
-
-static void tear_down(nek_solver_t *s)
-{
-    onepass_tear_down(static_cast<data_t *>(s->data));
+    nek_line_set_up_reading<onepass_pass>(s, [](auto n) { return onepass_finish<n(), from_t>; });
 }
 
 static void work(const nek_config_t *config, double P, double S, rt_work_t *work)
@@ -71,7 +48,7 @@ extern "C" const nek_kernels_t nek_onepass = {
     .max_n_reason = NEK_LINE_MAX_N_REASON,
     .cg = cg,
     .set_up = set_up,
-    .tear_down = tear_down,
+    .tear_down = nek_line_tear_down<from_t>,
     .memory = nek_split_memory,
     .work = work,
 };

@@ -365,8 +365,8 @@ extern "C" const nek_kernels_t nek_solve_cuda = {
              .refuse = nek_refuse},
     .ax = nek_packed_ax_auto,
     .vector = &nek_vector_cuda,
-    .preconditioner = &preconditioner,
     .max_n = NEK_FIXED_N,
     .max_n_reason = NEK_LINE_MAX_N_REASON,
+    .preconditioner = &preconditioner,
     .cg = nek_pcg,
 };

@@ -98,18 +98,13 @@ template <int n> struct trilinear_t : nek_no_turns {
  * det 5, f 2, G 36. */
 static const double vertex_bytes = 24 * sizeof(double), factor_flops = 88;
 
-using data_t = onepass_data<vertices_t>;
+using data_t = nek_line_data<vertices_t>;
 
 static void cg(nek_solver_t *s)
 {
-    data_t *d = static_cast<data_t *>(s->data);
-    d->pass.lambda = s->lambda;
-    auto enqueue = [=](int first, int last) {
-        nek_fixed_n<NEK_FIXED_N>(s->view.n, [&](auto n) {
-            onepass_iterations<n(), trilinear_t<n()>>(s, d, first, last);
-        });
-    };
-    nek_run_solve(&d->replay, &d->pass.scalars, s, enqueue);
+    nek_line_solve<vertices_t>(s, [=](auto n, const data_t *d, int first, int last) {
+        onepass_iterations<n(), trilinear_t<n()>>(s, d, first, last);
+    });
 }
 
 /* Returns the vertices of a straight box, with elements of edge 2, on the device. */
@@ -132,21 +127,20 @@ static void set_up(nek_solver_t *s)
     data_t *d = new data_t();
     double D[NEK_MAX_N * NEK_MAX_N];
     s->data = d;
-    d->pass.factors.xyz = make_vertices(s->problem->config);
-    nek_gll(s->view.n, d->pass.factors.z, d->pass.factors.w, D);
+    d->vectors.factors.xyz = make_vertices(s->problem->config);
+    nek_gll(s->view.n, d->vectors.factors.z, d->vectors.factors.w, D);
     d->launch = nek_make_launch(&s->view, false, NEK_CACHED);
     nek_fixed_n<NEK_FIXED_N>(s->view.n, [&](auto n) {
-        nek_allow_shared(onepass_element<n(), trilinear_t<n()>>,
-                         onepass_bytes<n(), trilinear_t<n()>>(d->launch.per_block));
-        onepass_set_up<n()>(s, d);
+        using pass_t = onepass_pass<n(), trilinear_t<n()>>;
+        nek_allow_shared(nek_pass_kernel<n(), pass_t>, pass_t::bytes(d->launch.per_block));
+        nek_line_set_up<n()>(s, d, onepass_finish<n(), vertices_t>);
     });
 }
 
 static void tear_down(nek_solver_t *s)
 {
-    data_t *d = static_cast<data_t *>(s->data);
-    RT_FREE(d->pass.factors.xyz, RT_DEVICE);
-    onepass_tear_down(d);
+    RT_FREE(nek_line_data_of<vertices_t>(s)->vectors.factors.xyz, RT_DEVICE);
+    nek_line_tear_down<vertices_t>(s);
 }
 
 static void needed_memory(const nek_config_t *config, double bytes[RT_SPACES])
