@@ -61,16 +61,9 @@ NEK_INLINE void element(const int n, const double *restrict D, const double *res
     for (int k = 0; k < n; k++) { /* ur and us of one layer never leave L1 */
         double ur[NEK_MAX_N * NEK_MAX_N] __attribute__((aligned(64)));
         double us[NEK_MAX_N * NEK_MAX_N] __attribute__((aligned(64)));
-        const double *restrict g = G + k * n2;
-        double *restrict utk = ut + k * n2;
         along_i(n, n, Dt, u + k * n2, ur, 0);
         along_rows(n, n, D, u + k * n2, us, 0);
-        for (int q = 0; q < n2; q++) {
-            double wr = ur[q], ws = us[q], wt = utk[q];
-            ur[q] = g[q] * wr + g[n3 + q] * ws + g[2 * n3 + q] * wt;
-            us[q] = g[n3 + q] * wr + g[3 * n3 + q] * ws + g[4 * n3 + q] * wt;
-            utk[q] = g[2 * n3 + q] * wr + g[4 * n3 + q] * ws + g[5 * n3 + q] * wt;
-        }
+        nek_apply_factors(n2, n3, G + k * n2, ur, us, ut + k * n2);
         along_rows(n, n, Dt, us, w + k * n2, 0);
         along_i(n, n, D, ur, w + k * n2, 1);
     }

@@ -26,7 +26,7 @@ static void element(const products_t *t, const double *D, const double *Dt, cons
     for (int k = 0; k < n; k++)
         t->along_j.run(&t->along_j, D, u + k * n2, us + k * n2);
     t->along_k.run(&t->along_k, D, u, ut);
-    nek_apply_factors(n3, G, ur, us, ut);
+    nek_apply_factors(n3, n3, G, ur, us, ut);
     t->along_i.run(&t->along_i, ur, D, w);
     for (int k = 0; k < n; k++)
         t->add_j.run(&t->add_j, Dt, us + k * n2, w + k * n2);

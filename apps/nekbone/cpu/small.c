@@ -110,15 +110,3 @@ nek_product_t nek_product_chosen(const nek_view_t *view, nek_case_t which, bool 
     int value = view->choice ? view->choice[which] : 0;
     return nek_product(version_of(value), which, view->n, add);
 }
-
-void nek_apply_factors(int64_t points, const double *restrict G, double *restrict ur,
-                       double *restrict us, double *restrict ut)
-{
-#pragma omp simd
-    for (int64_t q = 0; q < points; q++) {
-        double wr = ur[q], ws = us[q], wt = ut[q];
-        ur[q] = G[q] * wr + G[points + q] * ws + G[2 * points + q] * wt;
-        us[q] = G[points + q] * wr + G[3 * points + q] * ws + G[4 * points + q] * wt;
-        ut[q] = G[2 * points + q] * wr + G[4 * points + q] * ws + G[5 * points + q] * wt;
-    }
-}

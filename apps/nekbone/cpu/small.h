@@ -52,8 +52,4 @@ const char *nek_small_refuse(const void *options, const int *choice);
  */
 nek_product_t nek_product_chosen(const nek_view_t *view, nek_case_t which, bool add);
 
-/* Applies the geometric factors, between the two halves of Listing 1: (ur, us, ut) = G (ur, us, ut)
- * at the `points` points of one element. Its six factors are `points` apart. */
-void nek_apply_factors(int64_t points, const double *G, double *ur, double *us, double *ut);
-
 #endif

@@ -156,6 +156,21 @@ NEK_INLINE void nek_prefetch_layer(const int n, const nek_ahead_t *ahead, const 
     }
 }
 
+/* Applies the geometric factors at `points` points, between the two halves of Listing 1: (ur, us, ut)
+ * = G (ur, us, ut). The six factors are `apart` values from each other. */
+NEK_INLINE void nek_apply_factors(const int points, const int apart, const double *__restrict__ G,
+                                  double *__restrict__ ur, double *__restrict__ us,
+                                  double *__restrict__ ut)
+{
+#pragma omp simd
+    for (int q = 0; q < points; q++) {
+        const double wr = ur[q], ws = us[q], wt = ut[q];
+        ur[q] = G[q] * wr + G[apart + q] * ws + G[2 * apart + q] * wt;
+        us[q] = G[apart + q] * wr + G[3 * apart + q] * ws + G[4 * apart + q] * wt;
+        ut[q] = G[2 * apart + q] * wr + G[4 * apart + q] * ws + G[5 * apart + q] * wt;
+    }
+}
+
 /* Computes w = D^T G D u of one element. Dt is D transposed. ahead: what to prefetch; may be NULL.
  */
 NEK_INLINE void nek_tiles_element(const int n, const double *__restrict__ D,
@@ -169,19 +184,11 @@ NEK_INLINE void nek_tiles_element(const int n, const double *__restrict__ D,
     for (int k = 0; k < n; k++) { /* ur and us of one layer never leave L1 */
         double ur[NEK_MAX_N * NEK_MAX_N] __attribute__((aligned(64)));
         double us[NEK_MAX_N * NEK_MAX_N] __attribute__((aligned(64)));
-        const double *__restrict__ g = G + k * n2;
-        double *__restrict__ utk = ut + k * n2;
         if (ahead)
             nek_prefetch_layer(n, ahead, k);
         nek_tiles(n, n, n, u + k * n2, Dt, ur, 0);
         nek_tiles(n, n, n, D, u + k * n2, us, 0);
-#pragma omp simd
-        for (int q = 0; q < n2; q++) {
-            double wr = ur[q], ws = us[q], wt = utk[q];
-            ur[q] = g[q] * wr + g[n3 + q] * ws + g[2 * n3 + q] * wt;
-            us[q] = g[n3 + q] * wr + g[3 * n3 + q] * ws + g[4 * n3 + q] * wt;
-            utk[q] = g[2 * n3 + q] * wr + g[4 * n3 + q] * ws + g[5 * n3 + q] * wt;
-        }
+        nek_apply_factors(n2, n3, G + k * n2, ur, us, ut + k * n2);
         const nek_pair_t along_i = {ur, D, n, n, n}, along_j = {Dt, us, n, n, n};
         nek_tiles_2(n, n, along_i, along_j, w + k * n2, n, 0);
     }

@@ -52,7 +52,7 @@ static void vector_ax(const nek_view_t *view, const double *u, double *w)
     times_each(&along_k, view->elements, view->D, u, ut);
 #pragma omp parallel for schedule(static)
     for (int64_t e = 0; e < view->elements; e++)
-        nek_apply_factors(n3, view->G + e * 6 * n3, ur + e * n3, us + e * n3, ut + e * n3);
+        nek_apply_factors(n3, n3, view->G + e * 6 * n3, ur + e * n3, us + e * n3, ut + e * n3);
     each_times(&along_i, view->elements, ur, view->D, w);
     times_each(&add_j, view->elements * n, Dt, us, w);
     times_each(&add_k, view->elements, Dt, ut, w);

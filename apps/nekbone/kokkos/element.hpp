@@ -222,6 +222,21 @@ inline const char *refuse_choice(const void *config, const int *choice)
     return rt_team_refuse(config, choice);
 }
 
+/* Returns the table of a rung over this operator, without its own functions. */
+constexpr nek_kernels_t table_of(void (*ax)(const nek_view_t *view, const double *u, double *w))
+{
+    nek_kernels_t t = {};
+    t.rung.precision = "FP64";
+    t.rung.reproducible = true;
+    t.rung.refuse = nek_refuse;
+    t.rung.parameters = &rt_team_threads;
+    t.rung.n_parameters = 1;
+    t.rung.refuse_choice = refuse_choice;
+    t.ax = ax;
+    t.vector = &nek_vector_kokkos;
+    return t;
+}
+
 template <int N> using Operator = std::conditional_t<N != 0, Lines<N ? N : NEK_MIN_N>, Columns>;
 
 /* Returns the teams that share a multiprocessor with 512 registers per lane in each of its four

@@ -73,21 +73,6 @@ void kokkos_ax(const nek_view_t *view, const double *u, double *w)
     by_teams(view, u, w);
 }
 
-/* The operator and the vectors; CG is nek_solve's. */
-constexpr nek_kernels_t table()
-{
-    nek_kernels_t t = {};
-    t.rung.precision = "FP64";
-    t.rung.reproducible = true;
-    t.rung.refuse = nek_refuse;
-    t.rung.parameters = &rt_team_threads;
-    t.rung.n_parameters = 1;
-    t.rung.refuse_choice = nek_team::refuse_choice;
-    t.ax = kokkos_ax;
-    t.vector = &nek_vector_kokkos;
-    return t;
-}
-
 } // namespace
 
-RT_KOKKOS_TABLE(nek_kernels_t, nek_kokkos, table());
+RT_KOKKOS_TABLE(nek_kernels_t, nek_kokkos, nek_team::table_of(kokkos_ax));

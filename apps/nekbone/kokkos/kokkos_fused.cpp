@@ -461,15 +461,7 @@ void ax(const nek_view_t *view, const double *u, double *w)
 
 constexpr nek_kernels_t table()
 {
-    nek_kernels_t t = {};
-    t.rung.precision = "FP64";
-    t.rung.reproducible = true;
-    t.rung.refuse = nek_refuse;
-    t.rung.parameters = &rt_team_threads;
-    t.rung.n_parameters = 1;
-    t.rung.refuse_choice = nek_team::refuse_choice;
-    t.ax = ax;
-    t.vector = &nek_vector_kokkos;
+    nek_kernels_t t = nek_team::table_of(ax);
     t.cg = cg;
     t.set_up = set_up;
     t.tear_down = tear_down;
