@@ -5,7 +5,9 @@
  * reads the same O with the same gather of x.
  */
 #include "config.h"
+#include <algorithm>
 #include <cusparse.h>
+#include <vector>
 #include "peers.h"
 #include "machine/cuda.cuh"
 
@@ -22,26 +24,31 @@ namespace
 {
 
 struct cusparse_t {
-    const mcpi_matrix_t *matrix; /* the problem's */
-    int rows, blocks, nb;
-    size_t values; /* of x and y */
+    const mcpi_problem_t *problem;
     int *start, *column;
     float *O, *x, *y;
-    double *host_x;
     cusparseHandle_t handle;
     cusparseMatDescr_t description;
-    cudaEvent_t from, to;
 };
 
-/* Returns a copy of n values on the device, rounded to FP32. */
-float *rounded(const double *host, size_t n)
+size_t values_of(const mcpi_problem_t *p)
 {
-    float *narrow = RT_NEW(float, n, RT_HOST);
+    return static_cast<size_t>(p->part->rows) * static_cast<size_t>(p->nb);
+}
+
+/* Returns a copy on the device of value(0) .. value(n - 1). */
+template <class T, class Value> T *to_device(size_t n, Value value)
+{
+    std::vector<T> host(n);
     for (size_t i = 0; i < n; i++)
-        narrow[i] = static_cast<float>(host[i]);
-    void *there = rt_clone(narrow, n, sizeof *narrow, RT_DEVICE);
-    RT_FREE(narrow, RT_HOST);
-    return static_cast<float *>(there);
+        host[i] = static_cast<T>(value(i));
+    return static_cast<T *>(rt_clone(host.data(), n, sizeof(T), RT_DEVICE));
+}
+
+/* Returns value i of x. */
+float x_at(const mcpi_problem_t *p, size_t i)
+{
+    return static_cast<float>(2 * rt_random(i, static_cast<uint64_t>(p->run->opt.seed)) - 1);
 }
 
 void *begin(const mcpi_problem_t *p, rt_text_t *why)
@@ -51,80 +58,59 @@ void *begin(const mcpi_problem_t *p, rt_text_t *why)
         return nullptr;
     }
     const mcpi_part_t *part = p->part;
-    const double values =
-        static_cast<double>(p->nb) * p->nb * static_cast<double>(p->counts.blocks);
-    if (1.2 * sizeof(float) * values > static_cast<double>(rt_mem_available(RT_DEVICE))) {
+    const size_t rows = static_cast<size_t>(part->rows);
+    const size_t blocks = static_cast<size_t>(part->start[rows]);
+    const size_t of_O = blocks * static_cast<size_t>(p->nb) * static_cast<size_t>(p->nb);
+    if (of_O * sizeof(float) > 5 * static_cast<size_t>(rt_mem_available(RT_DEVICE)) / 6) {
         rt_text(why, "too little memory is free on the GPU; use a smaller problem");
         return nullptr;
     }
     cusparse_t *s = RT_NEW(cusparse_t, 1, RT_HOST);
-    s->rows = static_cast<int>(part->rows);
-    s->blocks = static_cast<int>(part->start[part->rows]);
-    s->nb = p->nb;
-    const size_t rows = static_cast<size_t>(s->rows), blocks = static_cast<size_t>(s->blocks);
-    const size_t nb = static_cast<size_t>(s->nb);
-    int *start = RT_NEW(int, rows + 1, RT_HOST);
-    for (size_t row = 0; row <= rows; row++)
-        start[row] = static_cast<int>(part->start[row]);
-    s->start = static_cast<int *>(rt_clone(start, rows + 1, sizeof *start, RT_DEVICE));
-    RT_FREE(start, RT_HOST);
-    s->column = static_cast<int *>(rt_clone(part->column, blocks, sizeof(int), RT_DEVICE));
-    s->O = rounded(p->matrix->O, blocks * nb * nb);
-    s->values = rows * nb;
-    s->matrix = p->matrix;
-    s->host_x = RT_NEW(double, s->values, RT_HOST);
-    for (size_t i = 0; i < s->values; i++)
-        s->host_x[i] = 2 * rt_random(i, static_cast<uint64_t>(p->run->opt.seed)) - 1;
-    s->x = rounded(s->host_x, s->values);
-    s->y = RT_NEW(float, s->values, RT_DEVICE);
+    s->problem = p;
+    s->start = to_device<int>(rows + 1, [=](size_t row) { return part->start[row]; });
+    s->column = to_device<int>(blocks, [=](size_t k) { return part->column[k]; });
+    s->O = to_device<float>(of_O, [=](size_t k) { return p->matrix->O[k]; });
+    s->x = to_device<float>(values_of(p), [=](size_t i) { return x_at(p, i); });
+    s->y = RT_NEW(float, values_of(p), RT_DEVICE);
     CUSPARSE(cusparseCreate(&s->handle));
     CUSPARSE(cusparseSetStream(s->handle, rt_stream()));
     CUSPARSE(cusparseCreateMatDescr(&s->description)); /* general, indices from 0 */
-    RT_CUDA(cudaEventCreate(&s->from));
-    RT_CUDA(cudaEventCreate(&s->to));
     return s;
 }
 
-double run(void *state, int64_t products)
+void run(void *state, int64_t products)
 {
-    cusparse_t *s = static_cast<cusparse_t *>(state);
+    const cusparse_t *s = static_cast<const cusparse_t *>(state);
+    const mcpi_part_t *part = s->problem->part;
+    const int rows = static_cast<int>(part->rows), blocks = static_cast<int>(part->start[rows]);
     const float one = 1, zero = 0;
-    float ms = 0;
-    RT_CUDA(cudaEventRecord(s->from, rt_stream()));
     for (int64_t i = 0; i < products; i++)
         CUSPARSE(cusparseSbsrmv(s->handle, CUSPARSE_DIRECTION_COLUMN,
-                                CUSPARSE_OPERATION_NON_TRANSPOSE, s->rows, s->rows, s->blocks, &one,
-                                s->description, s->O, s->start, s->column, s->nb, s->x, &zero,
-                                s->y));
-    RT_CUDA(cudaEventRecord(s->to, rt_stream()));
-    RT_CUDA(cudaEventSynchronize(s->to));
-    RT_CUDA(cudaEventElapsedTime(&ms, s->from, s->to));
-    return 1e-3 * static_cast<double>(ms);
+                                CUSPARSE_OPERATION_NON_TRANSPOSE, rows, rows, blocks, &one,
+                                s->description, s->O, s->start, s->column, s->problem->nb, s->x,
+                                &zero, s->y));
 }
 
 void result(const void *state, double *values)
 {
     const cusparse_t *s = static_cast<const cusparse_t *>(state);
-    float *y = RT_NEW(float, s->values, RT_HOST);
-    rt_copy(y, RT_HOST, s->y, RT_DEVICE, s->values * sizeof *y);
-    for (size_t i = 0; i < s->values; i++)
-        values[i] = static_cast<double>(y[i]);
-    RT_FREE(y, RT_HOST);
+    std::vector<float> y(values_of(s->problem));
+    rt_copy(y.data(), RT_HOST, s->y, RT_DEVICE, y.size() * sizeof(float));
+    std::copy(y.begin(), y.end(), values);
 }
 
 /* Computes O x, with O and x rounded to FP32. */
-void want(const void *state, double *values)
+void want(const mcpi_problem_t *p, double *values)
 {
-    const cusparse_t *s = static_cast<const cusparse_t *>(state);
-    const mcpi_matrix_t *m = s->matrix;
-    const int nb = s->nb;
-    for (int64_t row = 0; row < s->rows; row++)
-        for (int i = 0; i < nb; i++) {
+    const mcpi_matrix_t *m = p->matrix;
+    const size_t nb = static_cast<size_t>(p->nb);
+    for (int64_t row = 0; row < p->part->rows; row++)
+        for (size_t i = 0; i < nb; i++) {
             double sum = 0;
-            for (int64_t k = m->part->start[row]; k < m->part->start[row + 1]; k++)
-                for (int j = 0; j < nb; j++)
+            for (int64_t k = p->part->start[row]; k < p->part->start[row + 1]; k++)
+                for (size_t j = 0; j < nb; j++)
                     sum += static_cast<double>(static_cast<float>(m->O[(k * nb + j) * nb + i])) *
-                           static_cast<float>(s->host_x[m->part->column[k] * nb + j]);
+                           x_at(p, static_cast<size_t>(p->part->column[k]) * nb + j);
             values[row * nb + i] = sum;
         }
 }
@@ -139,8 +125,6 @@ double bytes(const mcpi_problem_t *p)
 void end(void *state)
 {
     cusparse_t *s = static_cast<cusparse_t *>(state);
-    RT_CUDA(cudaEventDestroy(s->from));
-    RT_CUDA(cudaEventDestroy(s->to));
     CUSPARSE(cusparseDestroyMatDescr(s->description));
     CUSPARSE(cusparseDestroy(s->handle));
     RT_FREE(s->start, RT_DEVICE);
@@ -148,7 +132,6 @@ void end(void *state)
     RT_FREE(s->O, RT_DEVICE);
     RT_FREE(s->x, RT_DEVICE);
     RT_FREE(s->y, RT_DEVICE);
-    RT_FREE(s->host_x, RT_HOST);
     RT_FREE(s, RT_HOST);
 }
 

@@ -53,6 +53,15 @@ static double difference(const comparison_t *c)
     return worst;
 }
 
+/* Returns the seconds of `units` units of the peer. */
+static double run_peer(const mcpi_peer_t *peer, void *state, int64_t units)
+{
+    const double begun = rt_clock();
+    peer->run(state, units);
+    rt_device_synchronize();
+    return rt_clock() - begun;
+}
+
 /* Times windows of the peer and, if there is a solver of ours, of that, alternately. Fills seconds
  * per unit: the peer's, and ours. */
 static void alternate(const comparison_t *c, const mcpi_peer_t *peer, void *state,
@@ -61,15 +70,15 @@ static void alternate(const comparison_t *c, const mcpi_peer_t *peer, void *stat
     const int windows = (int)c->run->opt.windows;
     const int64_t units = c->p->config->sweeps;
     double of[2][MOST_WINDOWS] = {{0}};
-    peer->run(state, units);
-    const double one = peer->run(state, units);
+    run_peer(peer, state, units);
+    const double one = run_peer(peer, state, units);
     if (ours)
         mcpi_solve(ours);
     const int times = (int)fmax(1, ceil(c->run->opt.seconds / windows / fmax(one, 1e-9)));
     const double all = (double)times * (double)units;
     for (int i = 0; i < windows; i++) {
         for (int k = 0; k < times; k++)
-            of[0][i] += peer->run(state, units) / all;
+            of[0][i] += run_peer(peer, state, units) / all;
         const double begun = rt_clock();
         for (int k = 0; ours && k < times; k++)
             mcpi_solve(ours);
@@ -122,7 +131,7 @@ static void compare_peer(const comparison_t *c, const mcpi_peer_t *peer, FILE *o
     if (ours)
         mcpi_get_dq(ours, c->want);
     else
-        peer->want(state, c->want);
+        peer->want(c->p, c->want);
     rt_work_t work;
     mcpi_work(c->run, mcpi_cpu_rung(), &work);
     const double bytes = peer->bytes ? peer->bytes(c->p) : work.bytes, differs = difference(c);

@@ -20,11 +20,10 @@ typedef struct {
     /* Copies what it needs of the FP64 matrix. Returns NULL and one line in why if it cannot run
      * here. */
     void *(*begin)(const mcpi_problem_t *problem, rt_text_t *why);
-    /* Does n units from the same start. Returns seconds. */
-    double (*run)(void *state, int64_t n);
+    void (*run)(void *state, int64_t n);               /* does n units from the same start */
     void (*result)(const void *state, double *values); /* [rows][nb] */
     /* What the result should be, and the bytes of a unit; NULL: sweeps of A dQ = R, as ours. */
-    void (*want)(const void *state, double *values);
+    void (*want)(const mcpi_problem_t *problem, double *values);
     double (*bytes)(const mcpi_problem_t *problem);
     void (*end)(void *state);
 } mcpi_peer_t;
