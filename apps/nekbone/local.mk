@@ -23,9 +23,7 @@ apps_nekbone_libnekbone_a_SOURCES = \
 	apps/nekbone/cpu/vector.c \
 	apps/nekbone/cpu/jammed.c \
 	apps/nekbone/cpu/cpu_fused.c \
-	apps/nekbone/cpu/boxes_reference.h apps/nekbone/cpu/boxes_reference.c \
 	apps/nekbone/cpu/solve_reference.c \
-	apps/nekbone/cpu/collect.h apps/nekbone/cpu/collect.c \
 	apps/nekbone/cpu/solve_cpu.c \
 	apps/nekbone/cpu/vectors.c
 apps_nekbone_libnekbone_a_LIBADD =
@@ -54,7 +52,7 @@ apps_nekbone_libnekbone_a_SOURCES += \
 	apps/nekbone/cuda/trilinear.cu \
 	apps/nekbone/cuda/resident_exchange.cuh apps/nekbone/cuda/resident.cu \
 	apps/nekbone/cuda/solve_cg.cuh apps/nekbone/cuda/solve_passes.cuh apps/nekbone/cuda/solve_cg.cu \
-	apps/nekbone/cuda/solve_cuda.cuh apps/nekbone/cuda/solve_cuda.cu \
+	apps/nekbone/cuda/solve_cuda.cu \
 	apps/nekbone/cuda/vectors.cu
 endif
 

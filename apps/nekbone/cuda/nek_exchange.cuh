@@ -51,6 +51,18 @@ static inline nek_outside_t nek_place_element(const nek_config_t *config, int64_
     return static_cast<nek_outside_t>(outside);
 }
 
+/* Returns a list on the device: which sides of each element are on the boundary of the whole box. */
+static inline const nek_outside_t *nek_list_outside(const nek_config_t *config)
+{
+    std::vector<nek_outside_t> outside(static_cast<size_t>(config->local_elements));
+    for (size_t e = 0; e < outside.size(); e++) {
+        int64_t at[3];
+        outside[e] = nek_place_element(config, static_cast<int64_t>(e), at);
+    }
+    return static_cast<const nek_outside_t *>(
+        rt_clone(outside.data(), outside.size(), sizeof outside[0], RT_DEVICE));
+}
+
 /* Returns the sides next to which another rank continues, as nek_outside_t. */
 static inline unsigned nek_rank_sides(const nek_config_t *config, const int64_t at[3])
 {
@@ -197,17 +209,11 @@ static inline void nek_divide(nek_exchange_t *x, int elements, const std::vector
 template <int n> nek_exchange_t nek_exchange_new(const nek_solver_t *s, const nek_launch_t &launch)
 {
     const nek_config_t *config = s->problem->config;
-    const auto elements = static_cast<size_t>(config->local_elements);
-    std::vector<nek_outside_t> outside(elements);
     std::vector<int2> faces;
     std::vector<int4> edges;
     std::vector<int> corners, planes;
     nek_apart_t apart;
     nek_exchange_t x = {};
-    for (size_t e = 0; e < elements; e++) {
-        int64_t at[3];
-        outside[e] = nek_place_element(config, static_cast<int64_t>(e), at);
-    }
     if (config->communication)
         nek_list_shared<n>(config, &faces, &edges, &corners);
     /* two pieces of a face per thread */
@@ -226,11 +232,11 @@ template <int n> nek_exchange_t nek_exchange_new(const nek_solver_t *s, const ne
             apart = {}; /* all elements are treated alike, so no list is needed */
         }
     }
-    nek_divide(&x, static_cast<int>(elements), apart.elements, launch);
+    nek_divide(&x, static_cast<int>(config->local_elements), apart.elements, launch);
     for (size_t q = 0; q < 8; q++)
         for (size_t z = 0; z < corners.size() / 8; z++)
             planes.push_back(corners[8 * z + q]);
-    x.outside = nek_to_device(outside);
+    x.outside = nek_list_outside(config);
     x.gather = {nek_to_device(faces),           nek_to_device(edges),
                 nek_to_device(planes),          static_cast<int>(faces.size()),
                 static_cast<int>(edges.size()), static_cast<int>(corners.size() / 8),

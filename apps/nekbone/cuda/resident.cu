@@ -382,16 +382,11 @@ static void set_up(nek_solver_t *s)
     data_t *d = new data_t();
     s->data = d;
     resident_t &a = d->resident;
-    std::vector<nek_outside_t> outside(elements);
-    for (size_t e = 0; e < elements; e++) {
-        int64_t at[3];
-        outside[e] = nek_place_element(config, static_cast<int64_t>(e), at);
-    }
     a.G = s->view.G;
     a.b = s->b;
     a.x = s->x;
     a.r = s->r;
-    a.outside = static_cast<nek_outside_t *>(rt_clone(outside.data(), elements, 1, RT_DEVICE));
+    a.outside = nek_list_outside(config);
     a.surface = RT_NEW(pair_t, surfaces, RT_DEVICE);
     rt_fill(a.surface, RT_DEVICE, 0, surfaces * sizeof(pair_t)); /* turn 0 belongs to no
                                                                   * iteration */

@@ -12,7 +12,26 @@
 
 #include "nek_scalars.cuh"
 #include "nek_launch.cuh"
-#include "../precond/precond.h"
+#include "../precond/boxes.h"
+
+enum { NEK_POINT_THREADS = 256 }; /* of a kernel over points */
+
+/* The threads of a block that work on one element. */
+struct nek_team {
+    int id, of;
+    __device__ __forceinline__ int member() const
+    {
+        return id;
+    }
+    __device__ __forceinline__ int size() const
+    {
+        return of;
+    }
+    __device__ __forceinline__ void barrier() const
+    {
+        __syncthreads();
+    }
+};
 
 /* What has just been summed. */
 enum nek_stage {

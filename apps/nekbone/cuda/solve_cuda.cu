@@ -16,7 +16,6 @@
 #include "config.h"
 #include "machine/streams.h"
 #include "solve_cg.cuh"
-#include "solve_cuda.cuh"
 
 static const char *const lines_values[] = {"auto", "1", "2", nullptr};
 static const char *const steps_values[] = {"auto", "1", "2", "3", nullptr};
@@ -25,7 +24,16 @@ static const rt_parameter_t parameters[] = {
     {"steps", "steps of degree 1 that a kernel makes", steps_values, 0}};
 enum { LINES, STEPS, PARAMETERS };
 
-/* --- elements --- */
+/* --- elements ---
+ * A patch of m^3 points has m^2 lines along each direction. A thread takes a line into registers,
+ * multiplies it by a matrix from shared memory, and puts it back: five sweeps, since the two along x
+ * follow each other in registers. The first reads the grid, the last writes the box. Small patches
+ * share a block. */
+
+/* Threads that a block of the patch kernel has at least, if so many elements fit; and at most, unless
+ * one element needs more. */
+enum { NEK_LEAST_PATCH_THREADS = 64, NEK_MOST_PATCH_THREADS = 192 };
+enum { NEK_TEAM_THREADS = 128 }; /* of a block of `restrictions`, at most */
 
 /* A block of the patch kernel: so many elements, each with a thread for `lines` lines. */
 template <int size, int at_a_time> struct patch_block {

@@ -6,7 +6,6 @@
 #define NEK_SOLVE_PASSES_CUH
 
 #include "solve_cg.cuh"
-#include "solve_cuda.cuh"
 
 /* --- where a thread works --- */
 
