@@ -19,7 +19,6 @@ apps_fun3d_mcpi_libmcpi_a_SOURCES = \
 	apps/fun3d-mcpi/input/input.h \
 	apps/fun3d-mcpi/input/cells.c \
 	apps/fun3d-mcpi/input/chunks.h \
-	apps/fun3d-mcpi/input/chunks.c \
 	apps/fun3d-mcpi/input/colour.c \
 	apps/fun3d-mcpi/input/distance.c \
 	apps/fun3d-mcpi/input/dual.c \

@@ -268,7 +268,7 @@ void mcpi_matrix_multiply(mcpi_matrix_t *matrix, const double *dq);
  * weighted, so that the rows of large cells count most. dq as above. Collective. */
 double mcpi_residual(const mcpi_matrix_t *matrix, const double *R, const double *dq);
 
-/* --- system.c, chunks.c: the system that is swept --- */
+/* --- system.c: the system that is swept --- */
 
 /* What the rungs sweep, in host memory: block row i is scaled by 2^-exponent[i], which is exact and
  * does not change dQ; O is rounded to its type; D is factored. */
