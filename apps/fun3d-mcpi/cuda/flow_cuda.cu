@@ -167,7 +167,7 @@ __global__ void __launch_bounds__(ROW_THREADS, 8) jacobian_kernel(const mcpi_fie
 
 void jacobian(const mcpi_field_t *f)
 {
-    mcpi_fixed_offdiagonal(f->offdiagonal, [&](auto o) {
+    mcpi_fixed_offdiagonal<__half, __nv_bfloat16>(f->offdiagonal, [&](auto o) {
         using O = typename decltype(o)::type;
         launch<ROW_THREADS>(jacobian_kernel<O>, HALF * f->rows, *f);
     });

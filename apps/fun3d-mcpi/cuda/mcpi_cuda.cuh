@@ -9,8 +9,7 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
-#include <type_traits>
-#include "../kernel.h"
+#include "types.hpp"
 #include "machine/cuda.cuh"
 #include "base/mem.h"
 
@@ -24,63 +23,13 @@ template <class O_, class X_, class A_, int nb_> struct mcpi_form_t {
     static constexpr int nb = nb_, nb2 = nb_ * nb_;
 };
 
-/* A type as a value, for generic lambdas. */
-template <class T> struct mcpi_tag_t {
-    using type = T;
-};
-
-/* Calls f(tag) for FP64 or FP32. */
-template <class F> void mcpi_fixed_real(mcpi_type_t type, F f)
-{
-    if (type == MCPI_FP64)
-        f(mcpi_tag_t<double>());
-    else
-        f(mcpi_tag_t<float>());
-}
-
-template <class F> void mcpi_fixed_offdiagonal(mcpi_type_t type, F f)
-{
-    switch (type) {
-    case MCPI_FP16:
-        f(mcpi_tag_t<__half>());
-        break;
-    case MCPI_BF16:
-        f(mcpi_tag_t<__nv_bfloat16>());
-        break;
-    default:
-        mcpi_fixed_real(type, f);
-    }
-}
-
-template <class F> void mcpi_fixed_nb(int nb, F f)
-{
-    static_assert(MCPI_MIN_NB == 4 && MCPI_FIXED_NB == 7, "a case each");
-    switch (nb) {
-    case 4:
-        f(std::integral_constant<int, 4>());
-        break;
-    case 5:
-        f(std::integral_constant<int, 5>());
-        break;
-    case 6:
-        f(std::integral_constant<int, 6>());
-        break;
-    default:
-        f(std::integral_constant<int, 7>());
-    }
-}
-
 /* Calls f(mcpi_form_t<...>()) with the view's types and block size. */
 template <class F> void mcpi_fixed_form(const mcpi_view_t *view, F f)
 {
-    mcpi_fixed_offdiagonal(view->offdiagonal, [&](auto o) {
-        mcpi_fixed_real(view->dq_type, [&](auto x) {
-            mcpi_fixed_real(view->accumulate, [&](auto a) {
-                mcpi_fixed_nb(view->nb, [&](auto nb) {
-                    f(mcpi_form_t<typename decltype(o)::type, typename decltype(x)::type,
-                                  typename decltype(a)::type, decltype(nb)::value>());
-                });
-            });
+    mcpi_fixed_types<__half, __nv_bfloat16>(view, [&](auto o, auto x, auto a) {
+        mcpi_fixed_nb(view->nb, [&](auto nb) {
+            f(mcpi_form_t<typename decltype(o)::type, typename decltype(x)::type,
+                          typename decltype(a)::type, nb()>());
         });
     });
 }

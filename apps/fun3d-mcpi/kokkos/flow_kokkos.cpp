@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstring>
 #include "machine/kokkos.hpp"
+#include "../cuda/types.hpp"
 #include "../flow/node.h"
 #include "../input/narrow.h"
 
@@ -121,16 +122,8 @@ template <class O> void jacobian_in(const mcpi_field_t &f)
 
 void jacobian(const mcpi_field_t *f)
 {
-    switch (f->offdiagonal) {
-    case MCPI_FP64:
-        return jacobian_in<double>(*f);
-    case MCPI_FP16:
-        return jacobian_in<Half>(*f);
-    case MCPI_BF16:
-        return jacobian_in<Bfloat>(*f);
-    default:
-        return jacobian_in<float>(*f);
-    }
+    mcpi_fixed_offdiagonal<Half, Bfloat>(
+        f->offdiagonal, [&](auto o) { jacobian_in<typename decltype(o)::type>(*f); });
 }
 
 /* --- LU, right-hand side, update --- */

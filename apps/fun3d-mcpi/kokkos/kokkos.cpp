@@ -16,7 +16,7 @@
 #endif
 #include "app/team.h"
 #include "machine/kokkos.hpp"
-#include "../kernel.h"
+#include "../cuda/types.hpp"
 #include "../input/narrow.h"
 
 namespace
@@ -240,8 +240,6 @@ template <class Size, class O, class Q, class Sum> struct Rows : Size {
     }
 };
 
-/* --- every combination of types --- */
-
 template <class Size, class O, class Q, class Sum>
 void launch(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
 {
@@ -253,52 +251,19 @@ void launch(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
     Kokkos::parallel_for("mcpi rows", policy, rows);
 }
 
-template <class Size, class O, class Q>
-void by_sum(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
-{
-    if (view->accumulate == MCPI_FP64)
-        launch<Size, O, Q, double>(view, first, last, dq);
-    else
-        launch<Size, O, Q, float>(view, first, last, dq);
-}
-
-template <class Size, class O>
-void by_dq(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
-{
-    if (view->dq_type == MCPI_FP64)
-        by_sum<Size, O, double>(view, first, last, dq);
-    else
-        by_sum<Size, O, float>(view, first, last, dq);
-}
-
-template <class Size> void by_type(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
-{
-    switch (view->offdiagonal) {
-    case MCPI_FP64:
-        return by_dq<Size, double>(view, first, last, dq);
-    case MCPI_FP16:
-        return by_dq<Size, Half>(view, first, last, dq);
-    case MCPI_BF16:
-        return by_dq<Size, Bfloat>(view, first, last, dq);
-    default:
-        return by_dq<Size, float>(view, first, last, dq);
-    }
-}
-
 void rows_in_chunks(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
 {
-    switch (view->nb) {
-    case 4:
-        return by_type<Fixed<4>>(view, first, last, dq);
-    case 5:
-        return by_type<Fixed<5>>(view, first, last, dq);
-    case 6:
-        return by_type<Fixed<6>>(view, first, last, dq);
-    case 7:
-        return by_type<Fixed<7>>(view, first, last, dq);
-    default:
-        return by_type<Any>(view, first, last, dq);
-    }
+    mcpi_fixed_types<Half, Bfloat>(view, [&](auto o, auto q, auto sum) {
+        using O = typename decltype(o)::type;
+        using Q = typename decltype(q)::type;
+        using Sum = typename decltype(sum)::type;
+        if (view->nb > MCPI_FIXED_NB)
+            launch<Any, O, Q, Sum>(view, first, last, dq);
+        else
+            mcpi_fixed_nb(view->nb, [&](auto nb) {
+                launch<Fixed<decltype(nb)::value>, O, Q, Sum>(view, first, last, dq);
+            });
+    });
 }
 
 void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)

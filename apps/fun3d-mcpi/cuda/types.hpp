@@ -1,0 +1,69 @@
+/*
+ * types.hpp - the choice of the kernel that is compiled for the types and the block size of a run: one
+ * text for CUDA and Kokkos, which differ in their types of 16 bits.
+ */
+#ifndef MCPI_TYPES_HPP
+#define MCPI_TYPES_HPP
+
+#include <type_traits>
+#include "../kernel.h"
+
+/* A type as a value, for generic lambdas. */
+template <class T> struct mcpi_tag_t {
+    using type = T;
+};
+
+/* Calls f(tag) for FP64 or FP32. */
+template <class F> void mcpi_fixed_real(mcpi_type_t type, F f)
+{
+    if (type == MCPI_FP64)
+        f(mcpi_tag_t<double>());
+    else
+        f(mcpi_tag_t<float>());
+}
+
+/* Calls f(tag) for what O is stored in. */
+template <class Half, class Bfloat, class F> void mcpi_fixed_offdiagonal(mcpi_type_t type, F f)
+{
+    switch (type) {
+    case MCPI_FP16:
+        f(mcpi_tag_t<Half>());
+        break;
+    case MCPI_BF16:
+        f(mcpi_tag_t<Bfloat>());
+        break;
+    default:
+        mcpi_fixed_real(type, f);
+    }
+}
+
+/* Calls f(tag of O, tag of dQ, tag of the sums). */
+template <class Half, class Bfloat, class F> void mcpi_fixed_types(const mcpi_view_t *view, F f)
+{
+    mcpi_fixed_offdiagonal<Half, Bfloat>(view->offdiagonal, [&](auto o) {
+        mcpi_fixed_real(view->dq_type, [&](auto x) {
+            mcpi_fixed_real(view->accumulate, [&](auto a) { f(o, x, a); });
+        });
+    });
+}
+
+/* Calls f(std::integral_constant<int, nb>()), nb at most MCPI_FIXED_NB. */
+template <class F> void mcpi_fixed_nb(int nb, F f)
+{
+    static_assert(MCPI_MIN_NB == 4 && MCPI_FIXED_NB == 7, "a case each");
+    switch (nb) {
+    case 4:
+        f(std::integral_constant<int, 4>());
+        break;
+    case 5:
+        f(std::integral_constant<int, 5>());
+        break;
+    case 6:
+        f(std::integral_constant<int, 6>());
+        break;
+    default:
+        f(std::integral_constant<int, 7>());
+    }
+}
+
+#endif
