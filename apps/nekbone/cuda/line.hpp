@@ -14,7 +14,21 @@
 #ifndef NEK_LINE_HPP
 #define NEK_LINE_HPP
 
+#include <type_traits>
 #include "../precond/grid.h"
+
+/* Calls f(std::integral_constant<int, n>()) for n = 2 .. most; false if n is not among them. */
+template <int most, int N = NEK_MIN_N, class F> bool nek_fixed_n(int n, F f)
+{
+    if constexpr (N > most) {
+        return false;
+    } else if (n == N) {
+        f(std::integral_constant<int, N>());
+        return true;
+    } else {
+        return nek_fixed_n<most, N + 1>(n, f);
+    }
+}
 
 /* D in [0] and its transpose in [1], by halves: even(i, l) = (D(i, l) + D(i, n-1-l)) / 2, odd with
  * a minus. The middle of an odd n belongs to the even half of a line. */

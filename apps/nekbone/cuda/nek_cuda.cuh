@@ -5,22 +5,8 @@
 #ifndef NEK_CUDA_CUH
 #define NEK_CUDA_CUH
 
-#include <type_traits>
-#include "../kernel.h"
+#include "line.hpp"
 #include "machine/cuda.cuh"
-
-/* Calls f(std::integral_constant<int, n>()) for n = 2 .. most; false if n is not among them. */
-template <int most, int N = NEK_MIN_N, class F> bool nek_fixed_n(int n, F f)
-{
-    if constexpr (N > most) {
-        return false;
-    } else if (n == N) {
-        f(std::integral_constant<int, N>());
-        return true;
-    } else {
-        return nek_fixed_n<most, N + 1>(n, f);
-    }
-}
 
 /* D, or another n x n matrix, by value: kernel arguments live in constant memory. */
 template <int n> struct nek_matrix {

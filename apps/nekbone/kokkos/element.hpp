@@ -27,14 +27,10 @@ inline bool is_vector(const nek_view_t *view)
 }
 
 /* Calls call(N), an integral constant: n, or 0 if that is beyond `last`. */
-template <int last, class Call, int first = NEK_MIN_N> void with_n(int n, const Call &call)
+template <int last, class Call> void with_n(int n, const Call &call)
 {
-    if constexpr (first > last)
+    if (!nek_fixed_n<last>(n, call))
         call(std::integral_constant<int, 0>());
-    else if (n == first)
-        call(std::integral_constant<int, first>());
-    else
-        with_n<last, Call, first + 1>(n, call);
 }
 
 /* Most bytes of scratch per team that are taken from fast memory. */
