@@ -15,6 +15,7 @@
  * blocks wait for each other once per colour.
  */
 #include "config.h"
+#include <algorithm>
 #include <cstring>
 #include "machine/comm.h"
 #include "staged.cuh"
@@ -220,17 +221,10 @@ static mcpi_places_t places(mcpi_view_t *view)
 static int chunk_of(const mcpi_staged_data_t *data, int64_t row)
 {
     const int32_t *first_row = data->chunks.first_row;
-    int low = 0, high = data->chunks.chunks;
-    while (low < high) {
-        const int middle = (low + high) / 2;
-        if (first_row[middle] < row)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    RT_EXPECT(first_row[low] == row, RT_ENVIRONMENT, "rows from %lld on are not a range of rows",
+    const int32_t *at = std::lower_bound(first_row, first_row + data->chunks.chunks, row);
+    RT_EXPECT(*at == row, RT_ENVIRONMENT, "rows from %lld on are not a range of rows",
               static_cast<long long>(row));
-    return low;
+    return static_cast<int>(at - first_row);
 }
 
 static void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)

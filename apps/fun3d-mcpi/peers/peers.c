@@ -30,7 +30,6 @@ typedef struct {
     const rt_outcome_t *outcomes;
     mcpi_problem_t *p;
     double *want, *have; /* [rows][nb] */
-    rt_table_t *table;
 } comparison_t;
 
 /* Returns the largest |have - want| / |want| over the components of a block, which differ in
@@ -88,66 +87,50 @@ static void alternate(const comparison_t *c, const mcpi_peer_t *peer, void *stat
         seconds[k] = rt_median(of[k], windows);
 }
 
-static void cells(rt_table_t *t, double seconds, double bytes)
-{
-    rt_table_cell(t, "%.1f", 1e6 * seconds);
-    rt_table_cell(t, "%.1f", 1e-9 * bytes / seconds);
-}
-
-/* Adds the ladder's best rung of the peer's kind, with its own types, threads or GPU. */
-static void ladder_row(const comparison_t *c, const mcpi_peer_t *peer, double seconds)
+/* Returns the fastest rung of that kind on the ladder, with its own types, threads or GPU; NULL: there
+ * is none. */
+static const rt_outcome_t *best_rung(const comparison_t *c, rt_kind_t kind)
 {
     const rt_outcome_t *best = NULL;
     for (int i = 0; i < MCPI_RUNGS; i++) {
         const rt_outcome_t *o = &c->outcomes[i];
-        if (o->rung && o->rung->kind == peer->kind && o->verdict.valid && o->seconds_per_unit > 0 &&
+        if (o->rung && o->rung->kind == kind && o->verdict.valid && o->seconds_per_unit > 0 &&
             (!best || o->seconds_per_unit < best->seconds_per_unit))
             best = o;
     }
-    if (!best)
-        return;
-    for (int i = 0; i < 6; i++)
-        rt_table_cell(c->table, "%s", "");
-    rt_table_cell(c->table, "%s of the ladder above", best->rung->name);
-    cells(c->table, best->seconds_per_unit, best->work.bytes);
-    rt_table_cell(c->table, "%.2f", seconds / best->seconds_per_unit);
-    rt_table_row(c->table);
+    return best;
 }
 
 static void compare_peer(const comparison_t *c, const mcpi_peer_t *peer, FILE *out)
 {
     rt_text_t why;
+    rt_work_t work;
+    double seconds[2];
+    const char *with = "cpu-simd, the same";
     void *state = peer->begin(c->p, &why);
     if (!state) {
         fprintf(out, "not run       %s: %s\n", peer->name, why.text);
         return;
     }
     mcpi_solver_t *ours = peer->want ? NULL : mcpi_solver_new(c->p, mcpi_cpu_rung());
-    double seconds[2];
     rt_threads_set(1);
     alternate(c, peer, state, ours, seconds);
     rt_threads_set(rt_device_cpu()->threads);
     peer->result(state, c->have);
-    if (ours)
+    if (ours) {
         mcpi_get_dq(ours, c->want);
-    else
+        mcpi_solver_destroy(ours);
+    } else {
+        const rt_outcome_t *best = best_rung(c, peer->kind);
         peer->want(c->p, c->want);
-    rt_work_t work;
+        with = best ? best->rung->name : "-";
+        seconds[1] = best ? best->seconds_per_unit : NAN;
+    }
     mcpi_work(c->run, mcpi_cpu_rung(), &work);
     const double bytes = peer->bytes ? peer->bytes(c->p) : work.bytes, differs = difference(c);
-    rt_table_cell(c->table, "%s", peer->name);
-    rt_table_cell(c->table, "%s", peer->job);
-    cells(c->table, seconds[0], bytes);
-    rt_table_cell(c->table, "%.1e", differs);
-    rt_table_cell(c->table, "%s", differs <= peer->allowed ? "agrees" : "DISAGREES");
-    if (ours) {
-        rt_table_cell(c->table, "%s", "cpu-simd, fp64, one core");
-        cells(c->table, seconds[1], bytes);
-        rt_table_cell(c->table, "%.2f", seconds[0] / seconds[1]);
-        mcpi_solver_destroy(ours);
-    }
-    rt_table_row(c->table);
-    ladder_row(c, peer, seconds[0]);
+    fprintf(out, "%-16s %-22s %9.1f %7.1f   %-20s %9.1f %12.2f   %.1e %s\n", peer->name, peer->job,
+            1e6 * seconds[0], 1e-9 * bytes / seconds[0], with, 1e6 * seconds[1],
+            seconds[0] / seconds[1], differs, differs <= peer->allowed ? "agrees" : "DISAGREES");
     peer->end(state);
 }
 
@@ -184,19 +167,18 @@ void mcpi_peers_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE 
     }
     comparison_t c = {.run = &fp64, .outcomes = outcomes};
     fprintf(out,
-            "\npeers, alternating with ours where both have one core; GB/s: a sweep's bytes by "
-            "the same count, a product's by its own\n\n");
+            "\npeers, alternating with cpu-simd where both have one core, else beside the ladder's "
+            "best; GB/s: a sweep's bytes by the same count, a product's by its own\n\n"
+            "%-16s %-22s %9s %7s   %-20s %9s %12s   %s\n",
+            "peer", "unit", "us", "GB/s", "compared with", "us", "peer / ours", "differs by");
     fflush(out);
     fp64.input = mcpi_input_new(&fp64);
     c.p = mcpi_problem_new(&fp64, fp64.input);
     const size_t n = (size_t)(c.p->part->rows * c.p->nb);
     c.want = RT_NEW(double, n, RT_HOST);
     c.have = RT_NEW(double, n, RT_HOST);
-    c.table = rt_table_new("<peer|<unit|us|GB/s|differs by|<|<compared with|us|GB/s|peer / ours");
     for (int i = 0; peers[i]; i++)
         compare_peer(&c, peers[i], out);
-    rt_table_print(c.table, out);
-    rt_table_destroy(c.table);
     RT_FREE(c.have, RT_HOST);
     RT_FREE(c.want, RT_HOST);
     mcpi_problem_destroy(c.p);
