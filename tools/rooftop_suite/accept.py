@@ -16,7 +16,7 @@ from . import ENVIRONMENT, INVALID, USAGE, VALID, Fault, programs
 from .cli import seconds
 from .collect import noise_of
 from .programs import EXTENTS
-from .results import APPS, Ceilings, Folder, Program, Rung, Run, Step
+from .results import APPS, Folder, Program, Run, Step
 
 LEAST_CEILING = 0.05  # by which ceilings of short samples may be lower
 CREDITED = 0.1  # by which the credited work of a unit may: gfnn-wave's follows its iterations
@@ -74,16 +74,6 @@ def measure(folder: Folder, step: Step, there: Program, args: argparse.Namespace
     return got.result
 
 
-def compare_ceilings(name: str, there: Optional[Ceilings], here: Optional[Ceilings]) -> Iterator[str]:
-    if not there or not here:
-        return
-    allowed = max(LEAST_CEILING, there.spread or 0.0, here.spread or 0.0)
-    for what, unit, told, got in (('bandwidth', 'GB/s', there.bandwidth()[0], here.bandwidth()[0]),
-                                  ('FP64 FMA', 'GFlop/s', there.fma64_flop_per_s, here.fma64_flop_per_s)):
-        if got < told * (1 - allowed):
-            yield f'{name} {what} is {got / 1e9:.1f} {unit} here, {told / 1e9:.1f} there'
-
-
 def compare_problem(there: Program, here: Program) -> Iterator[str]:
     for name in sorted((there.options.keys() | here.options.keys()) - NOT_THE_PROBLEM):
         told, got = there.options.get(name), here.options.get(name)
@@ -102,24 +92,28 @@ def compare_machine(there: Program, here: Program) -> Iterator[str]:
         told, got = getattr(there, what), getattr(here, what)
         if told != got:
             yield f'{what} is {got or "none"} here, {told or "none"} there'
-    yield from compare_ceilings('CPU', there.ceilings_cpu, here.ceilings_cpu)
-    yield from compare_ceilings('GPU', there.ceilings_gpu, here.ceilings_gpu)
+    for name in ('cpu', 'gpu'):
+        before, now = (getattr(result, f'ceilings_{name}') for result in (there, here))
+        allowed = max(LEAST_CEILING, before.spread or 0.0, now.spread or 0.0) if before and now else 1.0
+        for what, unit, told, got in (('bandwidth', 'GB/s', before.bandwidth()[0], now.bandwidth()[0]),
+                                      ('FP64 FMA', 'GFlop/s', before.fma64_flop_per_s, now.fma64_flop_per_s)) \
+                if before and now else ():
+            if got < told * (1 - allowed):
+                yield f'{name.upper()} {what} is {got / 1e9:.1f} {unit} here, {told / 1e9:.1f} there'
 
 
 def row_of(there: Program, here: Program) -> Row:
     told, got = there.rungs[0], here.rungs[0]
-
-    def noise(rung: Rung) -> float:
-        return noise_of(rung.window_seconds or [], rung.spread or 0.0)
-    both = math.hypot(noise(told), noise(got))
-    before, now = told.seconds_per_unit or 0.0, got.seconds_per_unit
-    wrong = [*compare_problem(there, here)]
+    noise = math.hypot(*(noise_of(rung.window_seconds, rung.spread) for rung in (told, got)))
+    before, now = told.seconds_per_unit, got.seconds_per_unit
+    wrong, unsteady = [*compare_problem(there, here)], ''
     if got.verdict == 'UNSTEADY' or not now:
-        return Row(there.program, told.name, before, now, both, wrong, '; '.join(got.disturbed) or 'it was not timed')
-    wrong += compare_machine(there, here)
-    if now > before * (1 + 2 * both):
-        wrong.insert(0, f'slower: {100 * (now / before - 1):.1f} % more time per unit, noise {100 * both:.1f} %')
-    return Row(there.program, told.name, before, now, both, wrong, '')
+        unsteady = '; '.join(got.disturbed) or 'it was not timed'
+    else:
+        wrong += compare_machine(there, here)
+        if now > before * (1 + 2 * noise):
+            wrong.insert(0, f'slower: {100 * (now / before - 1):.1f} % more time per unit, noise {100 * noise:.1f} %')
+    return Row(there.program, told.name, before, now, noise, wrong, unsteady)
 
 
 def print_row(row: Row) -> None:

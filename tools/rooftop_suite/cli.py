@@ -1,7 +1,6 @@
 """The command line of `rooftop`: a table of subcommands, each a module that is imported only when it is needed.
 
-A module has add_arguments(parser) and main(args) -> exit status; one that serves two subcommands has
-add_arguments_NAME and main_NAME for each. args.command is the subcommand's name, args.passed what follows --.
+A module has add_arguments(parser) and main(args) -> exit status; args.passed is what follows --.
 """
 import argparse
 import importlib
@@ -26,7 +25,7 @@ class Command(NamedTuple):
 COMMANDS = {
     'doctor': Command('doctor', 'what this machine and this build can do, and what to fix'),
     'run': Command('run', 'run the four apps under the run rules: one result folder, one table'),
-    'verify': Command('verify', 'check that a result, or a folder of them, is whole and consistent, and what it lacks to be official'),
+    'verify': Command('verify', 'is a result whole and consistent, and what does it lack to be official'),
     'accept': Command('accept', 'rerun a result briefly on this machine, and compare'),
     'compare': Command('compare', 'ratios of results, with their noise'),
     'table': Command('table', 'the results of many machines in one table: text, HTML, CSV'),
@@ -88,12 +87,11 @@ def version() -> str:
 
 
 def overview() -> str:
-    lines = ['Usage: rooftop COMMAND [ARGUMENT...]', 'Four mini-apps that climb to the roofline, as one suite.', '']
-    lines += [f'  {name:13}{command.what}' for name, command in COMMANDS.items()]
-    lines += ['', 'rooftop COMMAND --help lists the options of a command.',
-              'Exit status: 0 valid, 1 invalid, 2 usage, 3 environment (of run also: no app has a figure of merit), 4 memory;',
-              '128 and more: ended by a signal.']
-    return '\n'.join(lines)
+    return '\n'.join(['Usage: rooftop COMMAND [ARGUMENT...]', 'Four mini-apps that climb to the roofline, as one suite.', '',
+                      *(f'  {name:13}{command.what}' for name, command in COMMANDS.items()), '',
+                      'rooftop COMMAND --help lists the options of a command.',
+                      'Exit status: 0 valid, 1 invalid, 2 usage, 3 environment (of run also: no app has a figure of merit),',
+                      '4 memory; 128 and more: ended by a signal.'])
 
 
 def check(words: list[str]) -> None:
@@ -115,22 +113,16 @@ def parse(words: list[str]) -> tuple[Main, argparse.Namespace]:
     if name not in COMMANDS:
         raise Fault(USAGE, f"there is no command '{name}'; known: {', '.join(COMMANDS)}")
     command = COMMANDS[name]
-    try:
-        code = importlib.import_module(f'rooftop_suite.{command.module}')
-    except ModuleNotFoundError as error:
-        if error.name != f'rooftop_suite.{command.module}':
-            raise
-        raise Fault(ENVIRONMENT, f'this suite lacks {command.module}.py: install it again (make install)') from None
+    code = importlib.import_module(f'rooftop_suite.{command.module}')
     parser = Parser(prog=f'rooftop {name}', description=command.what, allow_abbrev=False)
-    (getattr(code, f'add_arguments_{name}', None) or code.add_arguments)(parser)
+    code.add_arguments(parser)
     end = len(words)
     if command.passes:
         parser.epilog = 'Words after -- go to the program: -- --elements 4x4x4 --seconds 1'
         end = words.index('--') if '--' in words else end
     args = parser.parse_args(words[1:end])
-    args.command, args.passed = name, words[end + 1:]
-    main: Main = getattr(code, f'main_{name}', None) or code.main
-    return main, args
+    args.passed = words[end + 1:]
+    return code.main, args
 
 
 def on_signal(signum: int, _: object) -> None:

@@ -8,7 +8,10 @@ import shlex
 import sys
 from typing import Optional
 
-from . import ENVIRONMENT, USAGE, VALID, Fault, attempt, disk, lessons, machine, programs, results, source_tree, tasks
+from . import ENVIRONMENT, USAGE, VALID, Fault, aligned, attempt, disk, lessons, machine, programs, results, source_tree, tasks
+
+
+TOOL = os.path.realpath(sys.argv[0])  # the command as it can be called from any folder
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,12 +49,10 @@ def why_not(task: tasks.Task, missing: dict[str, str]) -> str:
 def listing(app: str, tree: str, missing: dict[str, str]) -> list[str]:
     """Returns a line per exercise."""
     found = [tasks.find(app, name, tree) for name in tasks.names(app, tree)]
-    width = max(len(task.name) for task in found)
     reasons = [why_not(task, missing) for task in found]
-    lines = [f'{task.name:{width}}  {task.rung.kind:6}  {"starter" if task.starter else "from empty":10}  '
-             f'{"not here" if why else "here":8}  {task.exercise.task if task.exercise else ""}'
-             for task, why in zip(found, reasons)]
-    return [line if len(line) <= 118 else line[:117] + '…' for line in lines] + [
+    rows = [[task.name, task.rung.kind, 'starter' if task.starter else 'from empty', 'not here' if why else 'here',
+             task.exercise.task if task.exercise else ''] for task, why in zip(found, reasons)]
+    return [line if len(line) <= 118 else line[:117] + '…' for line in aligned(rows, range(5))] + [
         f'not here: {why}' for why in dict.fromkeys(reasons) if why]
 
 
@@ -59,9 +60,7 @@ def listing(app: str, tree: str, missing: dict[str, str]) -> list[str]:
 
 def header(task: tasks.Task, exercise: lessons.Exercise) -> str:
     """Returns the comment that comes before the file's own."""
-    text = f'Exercise: {task.app} {task.name}. To write: {", ".join(exercise.names)}: {exercise.task}\n\n' \
-           f'The task in steps is in README.md. Judged by: rooftop grade {task.app} {task.name} {task.base}'
-    return '/*\n' + '\n'.join(f' * {line}'.rstrip() for line in lessons.filled(text, 97).split('\n')) + '\n */\n'
+    return f'/* Exercise: {task.app} {task.name}. To write: {", ".join(exercise.names)}. The task is in README.md. */\n'
 
 
 def paragraphs(task: tasks.Task, exercise: lessons.Exercise) -> list[tuple[str, list[str]]]:
@@ -85,16 +84,15 @@ def paragraphs(task: tasks.Task, exercise: lessons.Exercise) -> list[tuple[str, 
             '`./check.sh --seconds 0` leaves the comparison out and takes some seconds.',
             f'Options of {task.app} follow `--`: `./check.sh -- --profile` shows where the time goes. Compare with '
             'what you predicted.']),
-        ('If you are stuck', [f'Three hints, one after the other: `{tool()} exercise {task.app} {task.name} --hint '
+        ('If you are stuck', [f'Three hints, one after the other: `{TOOL} exercise {task.app} {task.name} --hint '
                               '1`, then 2 and 3.'] if task.hints else []),
         ('Afterwards', [where])]
 
 
-def readme(task: tasks.Task, parts: list[tuple[str, list[str]]]) -> str:
+def readme(task: tasks.Task, exercise: lessons.Exercise) -> str:
     text = [f'# {task.app}: write {task.name}']
-    for title, body in parts:
-        if body:
-            text += [f'## {title}', *(lessons.filled(paragraph) for paragraph in body)]
+    for title, body in paragraphs(task, exercise):
+        text += [f'## {title}', *map(lessons.filled, body)] if body else []
     return '\n\n'.join(text) + '\n'
 
 
@@ -110,18 +108,13 @@ def build_of(task: tasks.Task, bindir: Optional[str]) -> list[str]:
     return []
 
 
-def tool() -> str:
-    """Returns the command as it can be called from any folder."""
-    return os.path.realpath(sys.argv[0])
-
-
 def check_script(task: tasks.Task, build: list[str]) -> str:
     """Returns check.sh; options of grade come first in its arguments, those of the program follow --."""
     own = [] if task.tree == source_tree() else ['--source', task.tree]
     options = shlex.join(['--trust', *own, *([] if build[1:] == [task.tree] else build)])
     return f"""#!/bin/sh
 # Builds, verifies and times the solution: status 0 right, 1 wrong. On another machine: ROOFTOP=FILE ./check.sh
-ROOFTOP=${{ROOFTOP:-{shlex.quote(tool())}}}
+ROOFTOP=${{ROOFTOP:-{shlex.quote(TOOL)}}}
 [ -x "$ROOFTOP" ] || {{ echo "check.sh: no $ROOFTOP here; name this machine's tools/rooftop: ROOFTOP=FILE $0" >&2; exit 3; }}
 exec "$ROOFTOP" grade {task.app} {task.name} "$(dirname "$0")"/{shlex.quote(task.base)} {options} "$@"
 """
@@ -132,7 +125,7 @@ def files_of(task: tasks.Task, exercise: lessons.Exercise, build: list[str]) -> 
     def text(path: str) -> str:
         return lessons.text_of(os.path.join(task.tree, path))
 
-    files = {task.base: header(task, exercise) + tasks.started(task), 'README.md': readme(task, paragraphs(task, exercise)),
+    files = {task.base: header(task, exercise) + tasks.started(task), 'README.md': readme(task, exercise),
              'check.sh': check_script(task, build)}
     if task.before:
         files[os.path.join('before', os.path.basename(task.before))] = text(task.before)

@@ -18,7 +18,6 @@ PURPOSES = {
     'fun3d-mcpi': 'multicolour point-implicit sweeps of a block-sparse system',
     'gfnn-wave': "implicit elastic waves, preconditioned by a network of Green's functions"}
 MOST_PICTURE = 8 << 20  # bytes of a file that is drawn for the page
-SAME = 0.01  # two figures of one rung that differ by less agree
 Series = dict[str, list[tuple[float, float]]]
 
 
@@ -146,16 +145,9 @@ class Section:
             return ''
         ours, theirs = (result.program.options for result in (self.measured, self.ladder))
         other = [f'--{name}={theirs.get(name)}, not {ours[name]}' for name in ours if ours[name] != theirs.get(name)]
-        if other:
-            return f'The ladder was run with other options than the measured run ({"; ".join(other)}): do not compare ' \
-                   f'their figures of {mine.name}.'
-        off = same.fom / mine.fom - 1
-        if abs(off) <= SAME:
-            return f'The figure of {mine.name} is that of the measured run within {100 * SAME:.0f} %.'
-        times = [f'for {short(r.row.timed_seconds)} s' if r.row.timed_seconds else f'in {len(r.windows)} windows'
-                 for r in (same, mine)]
-        return f'{mine.name} was timed {times[0]} here and {times[1]} in the measured run: {100 * off:+.1f} %. The ' \
-               'longer one counts.'
+        return f'The ladder was run with other options than the measured run ({"; ".join(other)}): do not compare their ' \
+            f'figures of {mine.name}.' if other else \
+            f'{mine.name} differs from the measured run by {100 * (same.fom / mine.fom - 1):+.1f} %. The longer run counts.'
 
     def climb(self) -> Markup:
         if not self.ladder:
