@@ -9,11 +9,9 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
-from typing import Optional
 
-from . import (ENVIRONMENT, INVALID, USAGE, VALID, Fault, disk, figures, lesson_page, lessons, notebook, programs,
-               results, source_tree)
+from . import (ENVIRONMENT, INVALID, USAGE, VALID, Fault, disk, figures, lesson_page, lessons, machine, notebook,
+               programs, results, source_tree)
 from .cli import minutes, seconds
 from .lesson_page import Page, kernel_name
 from .progress import Line
@@ -40,12 +38,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 # ---- The ladder, run ----
 
-def arguments(args: argparse.Namespace) -> list[str]:
-    given = (('size', args.size), ('device', args.device), ('seconds', args.seconds))
-    words = [f'--{name}={value}' for name, value in given if value is not None]
-    return [*words, *args.passed]
-
-
 def run_ladder(program: str, words: list[str], folder: str) -> figures.Result:
     """Returns the ladder's result."""
     json = os.path.join(folder, 'ladder.json')
@@ -68,41 +60,15 @@ def run_ladder(program: str, words: list[str], folder: str) -> figures.Result:
     return figures.Result(program_result)
 
 
-def given_ladder(app: str, path: str) -> figures.Result:
-    """Returns the ladder of a file that a program wrote elsewhere."""
-    program = results.load(path, results.Program)
-    if program.program != app:
-        raise Fault(USAGE, f'--result {path}: of {program.program}, not of {app}')
-    return figures.Result(program)
-
-
 # ---- Tools of the CUDA toolkit ----
-
-def tool(name: str) -> Optional[str]:
-    """Returns the path of a tool of the CUDA toolkit, or None."""
-    for place in (name, os.path.join(os.environ.get('CUDA_HOME', '/usr/local/cuda'), 'bin', name)):
-        found = shutil.which(place)
-        if found:
-            return found
-    return None
-
-
-def said_by(words: list[str], limit: float) -> Optional[str]:
-    """Returns what a tool prints, or None if it is missing or fails."""
-    try:
-        ran = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                             encoding='utf-8', errors='replace', timeout=limit)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return ran.stdout if ran.returncode == 0 else None
-
 
 class Counters:
     """Nsight Compute, if it is installed and permitted. why: the reason why it was not used, and what would run it."""
 
     def __init__(self, program: str, words: list[str]) -> None:
         self.command = [*NCU, program, '--seconds', '0', *words, '--rung']
-        self.ncu, self.why = tool('ncu'), ''
+        self.ncu, self.why = shutil.which('ncu') or shutil.which(os.path.join(
+            os.environ.get('CUDA_HOME', '/usr/local/cuda'), 'bin', 'ncu')), ''
         if not self.ncu:
             self.give_up('no ncu on PATH')
 
@@ -111,7 +77,7 @@ class Counters:
 
     def of(self, rung: str) -> list[str]:
         """Returns a line per kernel: its name, and the percentages that WANTED names."""
-        text = said_by([self.ncu, *self.command, rung], 300) or '' if self.ncu else ''
+        text = machine.said(self.ncu, *self.command, rung, limit=300) if self.ncu else ''
         lines: list[str] = []
         for line in text.splitlines():
             found = re.fullmatch(r' {4}(.*?)  +%  +([\d.,]+)', line)
@@ -178,8 +144,11 @@ def main(args: argparse.Namespace) -> int:
     tree = lessons.tree_of(args.source) if args.source or source_tree() else None
     folder = args.into or f'climb-{args.app}'
     disk.make_folder(folder)
-    words = arguments(args)
-    result = given_ladder(args.app, args.result) if args.result else run_ladder(program, words, folder)
+    given = (('size', args.size), ('device', args.device), ('seconds', args.seconds))
+    words = [f'--{name}={value}' for name, value in given if value is not None] + args.passed
+    result = figures.Result(results.load(args.result, results.Program)) if args.result else run_ladder(program, words, folder)
+    if result.program.program != args.app:
+        raise Fault(USAGE, f'--result {args.result}: of {result.program.program}, not of {args.app}')
     pages = pages_of(args.app, result, program)
     if tree:
         add_sources(args.app, pages, tree)

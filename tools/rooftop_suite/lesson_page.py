@@ -1,8 +1,8 @@
 """A lesson as a page (lesson.html) or as slides (slides.html): what is known of each rung.
 
 First the picture of the whole climb and the roofline; then a section per rung that ran here: idea, drawing, question
-with this machine's ceilings, and folded away the answer and what this machine did. Of the rungs that cannot run here it says why, together at the end. Nothing is shown that cannot be: no share above
-102 %, no rate without a ceiling.
+with this machine's ceilings, and folded away the answer and what this machine did. Of the rungs that cannot run here it says
+why, together at the end. Nothing is shown that cannot be: no share above 102 %, no rate without a ceiling.
 """
 import re
 from dataclasses import dataclass, field
@@ -63,15 +63,11 @@ class Lesson:
 
 # ---- Questions with this machine's ceilings ----
 
-def ceiling(result: figures.Result, processor: str, what: str) -> Optional[float]:
-    return result.bandwidth(processor)[0] if what == 'bandwidth' else result.fma(processor, what)
-
-
 def question(lesson: Lesson, one: Page, text: str) -> str:
     """Returns a question, and where it names the H200's ceilings those of this machine too."""
     if not (one.rung and RATE.search(text)):
         return text
-    bandwidth = ceiling(lesson.result, one.rung.processor, 'bandwidth')
+    bandwidth, _ = lesson.result.bandwidth(one.rung.processor)
     fma = lesson.result.fma(one.rung.processor, one.rung.row.arithmetic)
     said = [f'{figures.short(rate / 1e9)} {unit}' for rate, unit in ((bandwidth, 'GB/s'), (fma, 'GFlop/s')) if rate]
     return f'{text} And on this machine, with {" and ".join(said)}?' if said else text
@@ -98,7 +94,7 @@ def limiter(rung: figures.Rung, threads: int) -> str:
 
 def least(rung: figures.Rung, result: figures.Result) -> str:
     """Returns how long the work of a rung takes at least on this machine, by each ceiling."""
-    bandwidth = ceiling(result, rung.processor, 'bandwidth')
+    bandwidth, _ = result.bandwidth(rung.processor)
     fma = result.fma(rung.processor, rung.row.arithmetic)
     if not (bandwidth and fma and rung.row.bytes_per_unit and rung.row.flop_per_unit):
         return ''
@@ -129,7 +125,7 @@ def measured(rung: Optional[figures.Rung]) -> list[str]:
 
 def timers(rung: figures.Rung, result: figures.Result) -> list[str]:
     """Returns a table of the phases of a solve; there is no rate of what works in a cache."""
-    bandwidth, ranks, lines = ceiling(result, rung.processor, 'bandwidth'), result.program.ranks, []
+    bandwidth, ranks, lines = result.bandwidth(rung.processor)[0], result.program.ranks, []
     whole = max((row.seconds for row in rung.row.profile), default=0)
     for row in rung.row.profile:
         path = row.timer.split('/')

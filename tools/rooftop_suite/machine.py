@@ -25,13 +25,13 @@ def read(path: str) -> str:
         return ''
 
 
-def said(*command: str) -> str:
+def said(*command: str, limit: float = 30) -> str:
     """Returns what a command prints, or ''."""
     if not shutil.which(command[0]):
         return ''
     try:
         asked = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                               encoding='utf-8', errors='replace', timeout=30)
+                               encoding='utf-8', errors='replace', timeout=limit)
     except (OSError, subprocess.TimeoutExpired):
         return ''
     return asked.stdout if asked.returncode == 0 else ''

@@ -1,6 +1,7 @@
 """The plots of a report, drawn by Matplotlib, with text as text and the colours of the page, which scales them. They are
 '' where there is nothing to draw, or no Matplotlib."""
 import functools
+import importlib
 import io
 import math
 import re
@@ -60,7 +61,7 @@ class Share(NamedTuple):
 def missing() -> str:
     """Returns '' or why there are no plots, which it says once."""
     try:
-        import matplotlib  # noqa: F401: whether it is there
+        importlib.import_module('matplotlib')
         return ''
     except ImportError:
         complain('no plots: Matplotlib is missing (Debian: apt install python3-matplotlib)')

@@ -43,44 +43,29 @@ def of_clocks() -> list[Disturbance]:
         if slow else []
 
 
-class Gpu(NamedTuple):
-    ordinal: str
-    uuid: str
-    percent: str
-    reasons: str
-
-
-def gpus_of(device: Optional[str]) -> list[Gpu]:
-    """Returns the GPUs that a run may use: those that are visible, or of these the ordinals in --device."""
-    query = machine.said('nvidia-smi', '--query-gpu=index,uuid,utilization.gpu,clocks_throttle_reasons.active',
-                         '--format=csv,noheader,nounits')
-    lines = [re.split(r',\s*', line.strip()) for line in query.splitlines()]
-    rows = [Gpu(*words) for words in lines if len(words) == 4]
+def of_gpus(device: Optional[str]) -> list[Disturbance]:
+    """Looks at the GPUs that a run may use: those that are visible, or of these the ordinals in --device."""
+    query = '' if device == 'cpu' else machine.said(
+        'nvidia-smi', '--query-gpu=index,uuid,utilization.gpu,clocks_throttle_reasons.active', '--format=csv,noheader,nounits')
+    gpus = [words for line in query.splitlines() for words in [re.split(r',\s*', line.strip())] if len(words) == 4]
     visible = os.environ.get('CUDA_VISIBLE_DEVICES')
     if visible is not None:
         names = [name for name in visible.split(',') if name]
-        rows = [row for row in rows if any(row.ordinal == name or row.uuid.startswith(name) for name in names)]
+        gpus = [words for words in gpus if any(words[0] == name or words[1].startswith(name) for name in names)]
     if device and re.fullmatch(r'\d+(,\d+)*', device):
-        rows = [rows[int(at)] for at in device.split(',') if int(at) < len(rows)]
-    return rows
-
-
-def of_gpus(device: Optional[str]) -> list[Disturbance]:
-    if device == 'cpu':
-        return []
-    found, gpus = [], gpus_of(device)
+        gpus = [gpus[int(at)] for at in device.split(',') if int(at) < len(gpus)]
+    found = []
     query = machine.said('nvidia-smi', '--query-compute-apps=gpu_uuid,pid,process_name', '--format=csv,noheader') \
         if gpus else ''
-    for gpu in gpus:
-        others = [re.split(r',\s*', line, maxsplit=2)[1:] for line in query.splitlines() if line.startswith(gpu.uuid)]
+    for ordinal, uuid, percent, reasons in gpus:
+        others = [re.split(r',\s*', line, maxsplit=2)[1:] for line in query.splitlines() if line.startswith(uuid)]
         if others:
             named = ', '.join(f'{pid} ({os.path.basename(name)})' for pid, name in others[:3])
-            found.append(Disturbance(f'GPU {gpu.ordinal}: other processes use it: {named}', 'end them, or take '
-                                     'another GPU'))
-        elif gpu.percent.isdigit() and int(gpu.percent) > BUSY_GPU:
-            found.append(Disturbance(f'GPU {gpu.ordinal}: busy for {gpu.percent} % of the time', 'take another GPU'))
-        if re.fullmatch(r'0x[0-9a-fA-F]+', gpu.reasons) and int(gpu.reasons, 16) & SLOWED:
-            found.append(Disturbance(f'GPU {gpu.ordinal}: its clocks are held down by temperature or power supply',
+            found.append(Disturbance(f'GPU {ordinal}: other processes use it: {named}', 'end them, or take another GPU'))
+        elif percent.isdigit() and int(percent) > BUSY_GPU:
+            found.append(Disturbance(f'GPU {ordinal}: busy for {percent} % of the time', 'take another GPU'))
+        if re.fullmatch(r'0x[0-9a-fA-F]+', reasons) and int(reasons, 16) & SLOWED:
+            found.append(Disturbance(f'GPU {ordinal}: its clocks are held down by temperature or power supply',
                                      'cool it: nvidia-smi -q -d PERFORMANCE says why'))
     return found
 

@@ -27,7 +27,7 @@ import subprocess
 import sys
 from typing import NamedTuple, Optional
 
-from . import ENVIRONMENT, USAGE, Fault, disk, figures, programs, results, shipped
+from . import ENVIRONMENT, USAGE, Fault, Json, disk, figures, lessons, programs, results, shipped
 from .cli import complain
 from .programs import EXTENTS
 from .disk import sha256_of
@@ -77,17 +77,11 @@ class Rung(NamedTuple):
 
 class Ladder(NamedTuple):
     """ceilings: {'gpu' or 'cpu': rates in the order of CEILINGS}."""
-    gpu: str
-    cpu: str
-    threads: int
+    machine: str
     date: str
     options: str
     ceilings: dict[str, list[float]]
     rungs: dict[str, Rung]
-
-    @property
-    def machine(self) -> str:
-        return self.gpu or f'{self.cpu}, {self.threads} thread{"s" if self.threads > 1 else ""}'
 
 
 # ---- What is kept of a result ----
@@ -102,7 +96,7 @@ def timers_of(rung: figures.Rung) -> dict[str, float]:
     return {path[0]: rounded(row.seconds / row.calls) for path, row in rows if len(path) == 1 and row.calls}
 
 
-def compact(path: str) -> dict[str, object]:
+def compact(path: str) -> Json:
     """Returns what is kept of a result of --ladder, with the digest of its file: the rungs that are VALID."""
     result = figures.Result(results.load(path, results.Program))
     program = result.program
@@ -119,31 +113,29 @@ def compact(path: str) -> dict[str, object]:
             'result_sha256': sha256_of(path), 'ceilings': ceilings, 'rungs': rungs}
 
 
-def rows() -> list[dict[str, object]]:
-    with open(shipped(*FILE), encoding='utf-8') as file:
-        found: list[dict[str, object]] = json.load(file)
+def rows() -> list[Json]:
+    found: list[Json] = json.loads(lessons.text_of(shipped(*FILE)))
     return found
 
 
 def keep(folder: str) -> list[str]:
     """Replaces the ladders whose results are in the folder, and brings the lessons up to date. Returns their names."""
-    new = [compact(path) for path in sorted(glob.glob(os.path.join(folder, '*.json')))]
-    new = [row for row in new if row['rungs']]
-    names = [str(row['name']) for row in new]
-    whole = sorted([row for row in rows() if row['name'] not in names] + new, key=lambda row: str(row['name']))
+    new = {row['name']: row for row in map(compact, sorted(glob.glob(os.path.join(folder, '*.json')))) if row['rungs']}
+    whole = sorted([row for row in rows() if row['name'] not in new] + [*new.values()], key=lambda row: str(row['name']))
     text = '[' + ',\n '.join(json.dumps(row) for row in whole) + ']\n'
     disk.save_bytes(shipped(*FILE), text.encode())
     ladders.cache_clear()
     refresh()
-    return names
+    return list(new)
 
 
 # ---- What lessons take from it ----
 
 @functools.lru_cache(maxsize=None)
 def ladders() -> dict[str, Ladder]:
-    return {row['name']: Ladder(row['gpu'], row['cpu'], row['threads'], row['date'], row['options'], row['ceilings'], {
-        name: Rung(*rung) for name, rung in row['rungs'].items()}) for row in json.loads(json.dumps(rows()))}
+    return {row['name']: Ladder(row['gpu'] or f'{row["cpu"]}, {row["threads"]} thread{"s" * (row["threads"] > 1)}',
+                                row['date'], row['options'], row['ceilings'],
+                                {name: Rung(*rung) for name, rung in row['rungs'].items()}) for row in rows()}
 
 
 def rate(value: float, unit: str) -> str:
@@ -159,30 +151,27 @@ def time_text(seconds: float) -> str:
 def text_of(key: str) -> str:
     """Returns the text of a figure; Fault if there is none."""
     missing = Fault(ENVIRONMENT, f'{"/".join(FILE)}: nothing is recorded of {key}')
-    ceiling = CEILING.fullmatch(key)
-    if ceiling:
-        ladder = ladders().get(ceiling[1])
-        if not ladder or ceiling[2] not in ladder.ceilings:
-            raise missing
-        return rate(ladder.ceilings[ceiling[2]][CEILINGS.index(ceiling[3])],
-                    'Flop/s' if ceiling[3].startswith('fma') else 'B/s')
-    found = KEY.fullmatch(key)
+    found = CEILING.fullmatch(key) or KEY.fullmatch(key)
     ladder = ladders().get(found[1]) if found else None
-    rung = ladder.rungs.get(found[2]) if found and ladder else None
-    if not (found and ladder and rung):
+    if not found or not ladder:
         raise missing
-    _, _, other, timer, what = found.groups()
-    if other and other in ladder.rungs:
+    if found.re is CEILING:
+        if found[2] not in ladder.ceilings:
+            raise missing
+        return rate(ladder.ceilings[found[2]][CEILINGS.index(found[3])],
+                    'Flop/s' if found[3].startswith('fma') else 'B/s')
+    _, name, other, timer, what = found.groups()
+    rung = ladder.rungs.get(name)
+    if not rung or other and other not in ladder.rungs or timer and timer not in rung.timers or \
+            what and not getattr(rung, what) or what in ('bandwidth', 'flops') and getattr(rung, what) > figures.MOST:
+        raise missing
+    if other:
         return f'{ladder.rungs[other].seconds / rung.seconds:.3g}'
-    if timer and timer in rung.timers:
-        return time_text(rung.timers[timer])
-    if what in ('bandwidth', 'flops') and 0 < getattr(rung, what) <= figures.MOST:
+    if what in ('bandwidth', 'flops'):
         return f'{100 * getattr(rung, what):.0f} %'
-    if what in ('fom', 'rate', 'moved') and getattr(rung, what):
+    if what:
         return rate(getattr(rung, what), 'B/s' if what == 'moved' else 'Flop/s')
-    if other or timer or what:
-        raise missing
-    return time_text(rung.seconds)
+    return time_text(rung.timers[timer] if timer else rung.seconds)
 
 
 def told(key: str) -> str:
@@ -209,8 +198,7 @@ def refresh() -> None:
     """Brings the lessons up to date."""
     for name in LESSONS:
         lesson = shipped('docs', 'lessons', f'{name}.md')
-        with open(lesson, encoding='utf-8') as file:
-            text = file.read()
+        text = lessons.text_of(lesson)
         if refreshed(text) != text:
             disk.save_bytes(lesson, refreshed(text).encode())
 

@@ -38,10 +38,6 @@ def git(root: str, *words: str) -> Optional[str]:
         return None
 
 
-def differs(path: str, sha256: str) -> bool:
-    return not os.path.isfile(path) or disk.sha256_of(path) != sha256
-
-
 def judge_tree(root: str) -> Source:
     """Returns the manifest's "source" of a source tree."""
     from .cli import version
@@ -49,7 +45,8 @@ def judge_tree(root: str) -> Source:
     try:
         with open(os.path.join(root, MANIFEST), encoding='utf-8') as file:
             rows = [line.rstrip('\n').split('  ', 1) for line in file]
-        what.changed = [path for sha256, path in rows if differs(os.path.join(root, path), sha256)]
+        what.changed = [path for sha256, path in rows for at in [os.path.join(root, path)]
+                        if not os.path.isfile(at) or disk.sha256_of(at) != sha256]
     except OSError:
         top, commit = git(root, 'rev-parse', '--show-toplevel'), git(root, 'rev-parse', 'HEAD')
         said = git(root, 'status', '--porcelain', '--no-renames', '-uall', '--', *COUNTS)
