@@ -29,8 +29,7 @@ FULL = {'nekbone': ['--elements=12x12x12', '--iterations=50'], 'alya-rhs': ['--c
 MOST_BYTES = 1 << 20  # of a submission
 CARRY = 'to=$0 from=$1; shift; "$@"; status=$?; [ ! -f "$from" ] || cat "$from" >"$to"; exit $status'  # out of the box
 WORDS = {'same': 'the same, within the noise', 'faster': 'faster', 'slower': 'slower'}
-COMPARED = {'same': "as fast as the repository's", 'faster': "faster than the repository's",
-            'slower': "slower than the repository's"}
+COMPARED = {'same': 'as fast as', 'faster': 'faster than', 'slower': 'slower than'}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -235,11 +234,10 @@ def lines_of(found: Found, first: Optional[figures.Result] = None) -> list[str]:
 def short(found: Found) -> str:
     """Returns one line on a submission."""
     if found.verdict != 'VALID':
-        return f'{found.verdict or "not judged"}: {one_line((found.why or "").splitlines()[0] if found.why else "")}'
-    speed = COMPARED.get(found.speed, f'no mark for speed: {found.no_speed.partition(":")[0]}' if found.no_speed else
-                         'not timed')
-    return f'VALID, {speed}' + (f' ({found.low:.2f} to {found.high:.2f})' if found.ratio is not None else '') + (
-        "; it is the repository's file" if found.original else '')
+        return f'{found.verdict or "not judged"}: {one_line(found.why.partition(chr(10))[0])}'
+    speed = f"{COMPARED[found.speed]} the repository's ({found.low:.2f} to {found.high:.2f})" if found.speed else \
+        f'no mark for speed: {found.no_speed.partition(":")[0]}' if found.no_speed else 'not timed'
+    return f'VALID, {speed}' + "; it is the repository's file" * found.original
 
 
 def neighbours(bench: Bench, found: Found, scratch: str) -> list[str]:
@@ -286,16 +284,14 @@ def submissions(folder: str, task: tasks.Task) -> list[Found]:
     return found
 
 
-def text_or_fault(path: str) -> Union[str, Fault]:
-    try:
-        return text_in(path, follow=False)
-    except Fault as fault:
-        return fault
-
-
 def grade_all(bench: Bench, found: list[Found]) -> int:
     """Grades every submission, whatever one of them does."""
-    texts = [text_or_fault(one.file) for one in found]  # none can change another
+    texts: list[Union[str, Fault]] = []
+    for one in found:  # before the first one runs: none can change another
+        try:
+            texts.append(text_in(one.file, follow=False))
+        except Fault as fault:
+            texts.append(fault)
     width = max(len(one.submission) for one in found)
     for i, (one, text) in enumerate(zip(found, texts), 1):
         line = Line()

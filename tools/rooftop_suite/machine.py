@@ -49,10 +49,10 @@ GPU_COLUMNS = ('name', 'uuid', 'driver_version', 'memory.total', 'power.limit', 
 def said_json(*command: str) -> Json:
     """Returns the object that a command prints, or {}."""
     try:
-        value = json.loads(said(*command))
+        value = json.loads(said(*command) or '{}')
+        return value if isinstance(value, dict) else {}
     except ValueError:
         return {}
-    return value if isinstance(value, dict) else {}
 
 
 def amd_gpus() -> list[dict[str, str]]:

@@ -70,10 +70,6 @@ def in_words(value: object, depth: int = 3) -> str:
     return ', '.join(in_words(member, depth - 1) for member in value) if isinstance(value, list) else str(value)
 
 
-def each(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
-
-
 class Report:
     def __init__(self, evidence: Evidence) -> None:
         self.evidence, self.figures = evidence, Figures()
@@ -150,14 +146,11 @@ class Report:
     def system(self) -> list[tuple[str, str]]:
         """Returns what the suite found out about the machine, without what the programs said already."""
         there = dict(self.evidence.run.environment) if self.evidence.run else {}
-        names = ('memory_bytes', 'variables', 'gpus', 'nodes', 'load', 'stolen')
-        memory, variables, gpus, nodes, load, stolen = (there.pop(name, None) for name in names)
+        memory, variables, gpus, stolen = (there.pop(name, None) for name in ('memory_bytes', 'variables', 'gpus', 'stolen'))
         rows = [(name, in_words(value)) for name, value in there.items() if name not in ('host', 'cpu', 'mpi')]
         rows.append(('memory', f'{memory / 2**30:.1f} GiB' if isinstance(memory, (int, float)) else ''))
-        rows.append(('load when it began', in_words(load)))
         rows.append(('taken by the hypervisor', f'{100 * stolen:.1f} %' if isinstance(stolen, (int, float)) else ''))
-        rows += [(f'GPU {i}', in_words(gpu)) for i, gpu in enumerate(each(gpus))]
-        rows.append(('nodes', in_words([node.get('host') for node in each(nodes) if isinstance(node, dict)])))
+        rows += [(f'GPU {i}', in_words(gpu)) for i, gpu in enumerate(gpus if isinstance(gpus, list) else [])]
         short = {name: value for name, value in variables.items()
                  if len(str(value)) <= LONGEST_VARIABLE} if isinstance(variables, dict) else {}
         return rows + [('variables', ' '.join(f'{name}={value}' for name, value in short.items()))]

@@ -14,7 +14,7 @@ import socket
 import time
 from typing import Optional
 
-from . import (ENVIRONMENT, INVALID, USAGE, VALID, Fault, Interrupted, Json, aggregate, cli, disk, machine, plan,
+from . import (ENVIRONMENT, INVALID, USAGE, VALID, Fault, Interrupted, Json, aggregate, aligned, cli, disk, machine, plan,
                programs, quiet, results, source)
 from .cli import minutes, seconds
 from .plan import Plan
@@ -210,20 +210,16 @@ def summarise(folder: Folder, made: Plan) -> None:
     run.aggregate = aggregate.of(run)
 
 
-def print_rows(rows: dict[str, Summary], named: str = '') -> None:
-    for app, row in rows.items():
-        fom = f'{row.fom / 1e9:.2f} GFlop/s' if row.fom else '-'
-        spread = f'{100 * row.spread:.1f} %' if row.spread is not None else '-'
-        declared = f' ({row.declared})' if row.declared else ''
-        print(f'{app + named:17} {row.rung or "-":15} {fom:>15}  {spread:>8}  {row.verdict or "no result":9} '
-              f'{row.precision}{declared}'.rstrip())
+def rows_of(rows: dict[str, Summary], named: str = '') -> list[list[str]]:
+    return [[app + named, row.rung or '-', f'{row.fom / 1e9:.2f} GFlop/s' if row.fom else '-',
+             f'{100 * row.spread:.1f} %' if row.spread is not None else '-', row.verdict or 'no result',
+             row.precision + (f' ({row.declared})' if row.declared else '')] for app, row in rows.items()]
 
 
 def print_table(folder: Folder) -> None:
     run = folder.manifest
-    print(f'{"app":17} {"rung":15} {"FOM":>15}  {"spread":>8}  {"verdict":9} precision')
-    print_rows(run.summary)
-    print_rows(run.peak, ', peak')
+    heads = ['app', 'rung', 'FOM', 'spread', 'verdict', 'precision']
+    print('\n'.join(aligned([heads, *rows_of(run.summary), *rows_of(run.peak, ', peak')], (0, 1, 4, 5))))
     for step in run.steps:
         result = folder.result(step.name) if step.name in (step.app, f'peak-{step.app}') else None
         if result and result.verdict == 'UNSTEADY':

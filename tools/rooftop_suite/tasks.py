@@ -152,15 +152,12 @@ def names(app: str, tree: str) -> list[str]:
 
 # ---- Sources with a part taken out ----
 
-def functions_in(code: str, names_: list[str], where: str) -> dict[str, str]:
-    """Returns {function: its body} of a starter."""
-    found = {}
-    for name in names_:
-        bodies = lessons.bodies(code, name)
-        if len(bodies) != 1:
-            raise Fault(ENVIRONMENT, f'{where}: Starter: {len(bodies)} functions {name} in it')
-        found[name] = code[bodies[0].begin:bodies[0].end]
-    return found
+def body_of(text: str, name: str, where: str) -> lessons.Body:
+    """Returns the body of a function; Fault unless there is one."""
+    found = lessons.bodies(text, name)
+    if len(found) != 1:
+        raise Fault(ENVIRONMENT, f'{where}: {len(found)} functions {name} in it')
+    return found[0]
 
 
 def started(task: Task) -> str:
@@ -170,11 +167,10 @@ def started(task: Task) -> str:
     text = lessons.text_of(os.path.join(task.tree, task.file))
     if not task.starter:
         return lessons.take_out(text, task.exercise.names, task.file)
-    for name, body in functions_in(task.starter, task.exercise.names, path_of(task.tree, task.app, task.name)).items():
-        found = lessons.bodies(text, name)
-        if len(found) != 1:
-            raise Fault(ENVIRONMENT, f'{task.file}: {len(found)} functions {name} to replace')
-        text = text[:found[0].begin] + body + text[found[0].end:]
+    for name in task.exercise.names:
+        new = body_of(task.starter, name, f'{path_of(task.tree, task.app, task.name)}: Starter')
+        old = body_of(text, name, task.file)
+        text = text[:old.begin] + task.starter[new.begin:new.end] + text[old.end:]
     return text
 
 
