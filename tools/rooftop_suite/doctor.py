@@ -88,7 +88,7 @@ def check_gpus(program: Optional[str]) -> Findings:
             yield Finding('OK', f'GPU {i}', what)
             if gpu['mig.mode.current'] == 'Enabled':
                 yield Finding('NOTE', f'GPU {i}', 'MIG is on: figures are of one part of the GPU')
-        elif machine.is_gpu_backend(kokkos):
+        elif results.is_gpu_backend(kokkos):
             yield Finding('OK', f'GPU {i}', f'{what}: Kokkos rungs run on it')
         else:
             yield Finding('FIX', f'GPU {i}', f'{what}: no rung can use it', 'build Kokkos with HIP or SYCL, then configure '

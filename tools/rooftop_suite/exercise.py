@@ -1,4 +1,4 @@
-"""`rooftop exercise`: a folder with a source to write, the task in steps, the source before it, headers and the test.
+"""`rooftop exercise`: a folder with a source to write, the task in steps, the source before it, and the test.
 
 The source is a starter that is right and slow where the exercise has one; else the bodies to write are empty.
 """
@@ -77,7 +77,7 @@ def paragraphs(task: tasks.Task, exercise: lessons.Exercise) -> list[tuple[str, 
     ranks = f' It runs on {task.ranks} ranks.' if task.ranks > 1 else ''
     return out + [
         ('Write', [f'{functions}: {exercise.task}', start, *steps, *before,
-                        'The headers that it includes are in `headers/`, to read.']),
+                   f'The headers that it includes are in {task.tree}.']),
         ('Measure', [
             '`./check.sh` builds the file in place of the original, says whether it is right, what it reaches of the '
             f"machine's ceilings, and how fast it is beside the repository's: up to two minutes.{ranks} "
@@ -122,14 +122,10 @@ exec "$ROOFTOP" grade {task.app} {task.name} "$(dirname "$0")"/{shlex.quote(task
 
 def files_of(task: tasks.Task, exercise: lessons.Exercise, build: list[str]) -> dict[str, str]:
     """Returns {path in the folder: text}."""
-    def text(path: str) -> str:
-        return lessons.text_of(os.path.join(task.tree, path))
-
     files = {task.base: header(task, exercise) + tasks.started(task), 'README.md': readme(task, exercise),
              'check.sh': check_script(task, build)}
     if task.before:
-        files[os.path.join('before', os.path.basename(task.before))] = text(task.before)
-    files.update({os.path.join('headers', path): text(path) for path in tasks.headers(task)})
+        files[os.path.join('before', os.path.basename(task.before))] = lessons.text_of(os.path.join(task.tree, task.before))
     return files
 
 

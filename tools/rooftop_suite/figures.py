@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Sequence
 from typing import Optional
 
-from . import machine, results
+from . import results
 from .results import Ceilings, Program
 
 MOST = 1.02  # of a ceiling: more is not plausible
@@ -25,7 +25,7 @@ class Rung:
         self.spread: Optional[float] = row.spread
         self.fom: Optional[float] = row.fom_flop_per_s if row.valid else None
         self.windows: list[float] = row.window_seconds
-        on_gpu = machine.is_gpu_backend(of.program.kokkos_backend)
+        on_gpu = results.is_gpu_backend(of.program.kokkos_backend)
         of_kind = 'gpu' if self.kind == 'cuda' or self.kind == 'kokkos' and on_gpu else 'cpu'
         self.serial = ', 1 thread (Serial)' if (self.kind, of.program.kokkos_backend) == ('kokkos', 'Serial') else ''
         self.processor = row.processor or of_kind  # older results do not say it

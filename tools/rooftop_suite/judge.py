@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Optional
 
 from . import Fault, disk
-from .plan import OFFICIAL
 from .records import Mismatch
-from .results import VERDICTS, AnyResult, Point, Program, Rung, Scale, record_of
+from .results import OFFICIAL, VERDICTS, AnyResult, Point, Program, Rung, Scale, record_of
 
 ROUNDING = 1e-9  # of numbers that were written with 17 digits and computed again
 MOST_SPREAD = 0.1

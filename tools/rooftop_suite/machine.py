@@ -37,11 +37,6 @@ def said(*command: str, limit: float = 30) -> str:
     return asked.stdout if asked.returncode == 0 else ''
 
 
-def is_gpu_backend(name: str) -> bool:
-    """Returns whether a back-end of Kokkos works on a GPU: Cuda, HIP, Experimental::SYCL."""
-    return bool(re.search('cuda|hip|sycl', name.lower()))
-
-
 GPU_COLUMNS = ('name', 'uuid', 'driver_version', 'memory.total', 'power.limit', 'clocks.max.sm', 'mig.mode.current',
                'compute_cap')
 

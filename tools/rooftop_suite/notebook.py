@@ -9,7 +9,7 @@ SETUP = '''import os, subprocess, sys
 from IPython.display import HTML, display
 
 sys.path.insert(0, {tools!r})
-from rooftop_suite import figures, lesson_page, plots, results, svg
+from rooftop_suite import figures, lesson_page, plots, results
 
 PROGRAM = {program!r}
 OPTIONS = {options!r}  # of every run
@@ -30,7 +30,7 @@ def run(rung):
 def climb():
     """Draws the figures of merit so far; of rungs that the machine disturbed there are none."""
     drawn = plots.climb('climb', {app!r}, ran)
-    display(HTML(f'<div style="max-width: 45rem; background: #fff">{{svg.first(drawn)}}</div>') if drawn else
+    display(HTML(f'<div style="max-width: 45rem; background: #fff">{{plots.first(drawn)}}</div>') if drawn else
             HTML('<p>Every rung was disturbed: run the cells again on a quiet machine.</p>'))
 '''
 

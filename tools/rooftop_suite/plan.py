@@ -9,21 +9,14 @@ import os
 import re
 import shlex
 from collections.abc import Container, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from . import ENVIRONMENT, USAGE, Fault, Json, aligned, machine, programs, results
 from .cli import count, minutes, seconds
 from .programs import EXTENTS
-from .results import Step
+from .results import OFFICIAL, Step
 
 
-class Official(NamedTuple):
-    windows: int = 5
-    window: float = 10.0
-    warm_up: float = 3.0
-
-
-OFFICIAL = Official()
 DEFAULTS = {'windows': 5, 'seconds': 5.0, 'ladder_seconds': 0.3, 'ranks': 1, 'nonce': '', 'peak': []}
 PICTURES = {'gfnn-wave': ['--elements', '48x48x48', '--frequency', '5000', '--steps', '14']}
 SHORTER = {'gfnn-wave': ['--steps', '1']}  # of ladders on CPUs: its reference solve is 24 times slower than the rung's

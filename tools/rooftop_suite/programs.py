@@ -14,17 +14,33 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, Optional
+from typing import Callable, NamedTuple, Optional
 
 from . import ENVIRONMENT, INVALID, MEMORY, USAGE, VALID, Fault, disk, machine, results
 from .results import APPS, Program
-from .session import GRACE as GRACE, Ended as Ended, Tick as Tick, run as run
 
 EXTENTS = {'nekbone': ('elements', 'degree'), 'alya-rhs': ('cells',), 'fun3d-mcpi': ('surface', 'layers'),
            'gfnn-wave': ('elements',)}  # options that --size chooses
+
+
+GRACE = 10.0  # seconds between asking and killing
+
+Tick = Callable[[float], None]
+
+
+class Ended(NamedTuple):
+    """How a run ended. exit: status, or None if it was ended from here; why: '' or one line (time limit, signal);
+    text: what it printed, standard output and error together."""
+    exit: Optional[int]
+    why: str
+    seconds: float
+    text: str
 
 
 class Measured(NamedTuple):
@@ -148,10 +164,66 @@ def rungs(program: str) -> list[Rung]:
 def has_gpu(program: str) -> bool:
     """Returns whether a rung of the program runs on a GPU here."""
     kinds = {rung.kind for rung in rungs(program) if not rung.absent}
-    return 'cuda' in kinds or 'kokkos' in kinds and machine.is_gpu_backend(version(program).get('Kokkos', ''))
+    return 'cuda' in kinds or 'kokkos' in kinds and results.is_gpu_backend(version(program).get('Kokkos', ''))
 
 
-# ---- Running one ----
+# ---- Running a command in a session of its own, so that none of its processes outlives it ----
+
+def end(process: 'subprocess.Popen[bytes]', grace: float) -> None:
+    """Ends what is left of a command: asks, waits, kills."""
+    asked = time.monotonic()
+    try:
+        os.killpg(process.pid, signal.SIGTERM)
+        while time.monotonic() - asked < grace:
+            process.poll()
+            os.killpg(process.pid, 0)  # OSError: nobody is left
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGKILL)
+    except OSError:
+        pass
+    process.wait()
+
+
+def wait(process: 'subprocess.Popen[bytes]', limit: Optional[float], tick: Optional[Tick]) -> tuple[Optional[int], str]:
+    """Returns exit status and '', or None and why the process has to be ended."""
+    begin = told = time.monotonic()
+    while True:
+        try:
+            return process.wait(timeout=0.1), ''
+        except subprocess.TimeoutExpired:
+            now = time.monotonic()
+        if limit and now - begin > limit:
+            return None, f'still running after its time limit of {limit:g} s'
+        if tick and now - told >= 1:
+            told = now
+            tick(now - begin)
+
+
+def run(command: Sequence[str], output: Optional[str] = None, limit: Optional[float] = None,
+        tick: Optional[Tick] = None, grace: float = GRACE) -> Ended:
+    """Runs a command to its end. output: file for what it prints (None: only in Ended.text); limit: seconds;
+    tick(seconds so far): called about once per second."""
+    begin = time.monotonic()
+    with (disk.create(output) if output else tempfile.TemporaryFile()) as said:
+        try:
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT,
+                                       start_new_session=True)
+        except (OSError, subprocess.SubprocessError) as error:
+            raise Fault(ENVIRONMENT, f'{command[0]}: {getattr(error, "strerror", None) or error}') from None
+        try:
+            status, why = wait(process, limit, tick)
+        finally:
+            blocked = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
+            end(process, grace)
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        if status is not None and status < 0:
+            why = f'ended by {signal.Signals(-status).name}'
+        said.seek(0)
+        text = said.read().decode('utf-8', 'replace')
+    return Ended(status, why, time.monotonic() - begin, text)
+
+
+# ---- Running a program ----
 
 PLACED = re.compile(r'(OMPI|PRTE)_MCA_(hwloc_base_binding|rmaps_(base|default)_mapping|orte_default_hostfile)|'
                     r'(SLURM_JOB_ID|PBS_JOBID|LSB_JOBID|PE_HOSTFILE)$')

@@ -10,7 +10,7 @@ import argparse
 import os
 from collections.abc import Sequence
 
-from . import ENVIRONMENT, USAGE, VALID, Fault, disk, plots, results, svg
+from . import ENVIRONMENT, USAGE, VALID, Fault, disk, plots, results
 from .evidence import Evidence
 from .figures import DASH, Result, percent, scaled
 from .page import Markup, inline, join, listed, parts, render
@@ -56,7 +56,7 @@ def picture(name: str, output: str) -> int:
         if plots.missing():
             return ENVIRONMENT
         raise Fault(USAGE, f'{name}: no rung in it has a steady rate, so there is nothing to draw')
-    disk.save_bytes(path, svg.file(*panels).encode('utf-8', 'replace'))
+    disk.save_bytes(path, plots.svg_file(*panels).encode('utf-8', 'replace'))
     print(f'picture: {path}; {len(panels)} plots')
     return VALID
 

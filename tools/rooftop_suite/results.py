@@ -7,8 +7,9 @@ docs/result-schema.json says what their members mean and may be.
 """
 import hashlib
 import os
+import re
 from dataclasses import dataclass
-from typing import Any, Optional, TypeVar, Union
+from typing import Any, NamedTuple, Optional, TypeVar, Union
 
 from . import INVALID, Fault, Json, disk
 from .records import Mismatch, Record, check
@@ -18,6 +19,21 @@ SIZES = ('tiny', 'small', 'medium', 'large', 'full')
 APPS = ('nekbone', 'alya-rhs', 'fun3d-mcpi', 'gfnn-wave')
 VERDICTS = ('VALID', 'UNSTEADY', 'NOT CONVERGED', 'INVALID')  # from the best to the worst
 RIGHT = VERDICTS[:2]  # those of right answers
+
+
+class Official(NamedTuple):
+    """How results that are published are timed, in seconds."""
+    windows: int = 5
+    window: float = 10.0
+    warm_up: float = 3.0
+
+
+OFFICIAL = Official()
+
+
+def is_gpu_backend(name: str) -> bool:
+    """Returns whether a back-end of Kokkos works on a GPU: Cuda, HIP, Experimental::SYCL."""
+    return bool(re.search('cuda|hip|sycl', name.lower()))
 
 
 class Ceilings(Record, kind='ceilings'):

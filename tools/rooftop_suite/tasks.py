@@ -174,22 +174,6 @@ def started(task: Task) -> str:
     return text
 
 
-def headers(task: Task) -> list[str]:
-    """Returns the paths under the tree of all headers of the suite that the source includes, directly or not."""
-    found: list[str] = []
-    todo = [task.file, task.compiled]
-    while todo:
-        path = todo.pop()
-        for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', lessons.text_of(os.path.join(task.tree, path)), re.M):
-            near = [os.path.normpath(os.path.join(place, name)) for place in
-                    (os.path.dirname(path), 'common', os.path.join('apps', task.app))]
-            got = next((one for one in near if os.path.isfile(os.path.join(task.tree, one))), '')
-            if got and got not in found and got != task.file:
-                found.append(got)
-                todo.append(got)
-    return sorted(found)
-
-
 def problems(app: str, tree: str) -> list[str]:
     """Returns what does not fit together in the exercises of an app, a line each."""
     wrong = []

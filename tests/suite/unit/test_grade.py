@@ -10,8 +10,7 @@ import unittest
 from unittest import mock
 
 import helper
-from rooftop_suite import (ENVIRONMENT, INVALID, Fault, attempt, duel, figures, grade, programs, records, sandbox,
-                           session)
+from rooftop_suite import (ENVIRONMENT, INVALID, Fault, attempt, duel, figures, grade, programs, records, sandbox)
 
 
 ROW = helper.program().rungs[0]  # read once: a duel takes thousands
@@ -82,14 +81,14 @@ class Words(unittest.TestCase):
 
     def test_how_a_run_ended(self):
         def said(status, why='', text=''):
-            return grade.reading(session.Ended(status, why, 1.0, text), '/none').why
+            return grade.reading(programs.Ended(status, why, 1.0, text), '/none').why
         self.assertIn('a loop without an end', said(None, 'still running after its time limit of 1 s'))
         self.assertIn('outside of its arrays', said(-11, 'ended by SIGSEGV'))
         self.assertIn('out of memory', said(4, '', 'nekbone: host memory'))
 
     def test_a_launcher_that_refuses(self):
         """It ends with 1, and that is not the submission's fault; a program that ends so without a word is wrong."""
-        ended = session.Ended(1, '', 1.0, 'mpirun has detected an attempt to run as root')
+        ended = programs.Ended(1, '', 1.0, 'mpirun has detected an attempt to run as root')
         for ranks, status in ((2, ENVIRONMENT), (1, INVALID)):
             bench = grade.Bench(argparse.Namespace(time_limit=1), mock.Mock(ranks=ranks, tree='/tree'), '/build', '', [], [],
                                 sandbox.Box())
@@ -157,7 +156,7 @@ class Sandboxed(helper.InFolder):
                          [True, True, True, False])
         with self.assertRaisesRegex(Fault, '^--build far: not a build of copy: run copy/configure'):
             attempt.find_build('far', 'copy')
-        with mock.patch.object(programs, 'run', lambda *words, **limits: session.Ended(1, '', 1.0, 'error: a\nerror: b')), \
+        with mock.patch.object(programs, 'run', lambda *words, **limits: programs.Ended(1, '', 1.0, 'error: a\nerror: b')), \
                 self.assertRaisesRegex(Fault, r'^make apps/nekbone/nekbone failed \(1\): error: a; error: b$'):
             attempt.repository_program('copy', 'nekbone')
 
