@@ -3,7 +3,15 @@ dist_bin_SCRIPTS = tools/rooftop
 rt_python = PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$(srcdir)/tools $${PYTHON:-python3}
 
 suitedir = $(pkgdatadir)/rooftop_suite
-dist_suite_DATA = $(wildcard $(srcdir)/tools/rooftop_suite/*.py $(srcdir)/tools/rooftop_suite/*.html)
+dist_suite_DATA = $(wildcard $(srcdir)/tools/rooftop_suite/*.py)
+measuredir = $(suitedir)/measure
+dist_measure_DATA = $(wildcard $(srcdir)/tools/rooftop_suite/measure/*.py)
+resultsdir = $(suitedir)/results
+dist_results_DATA = $(wildcard $(srcdir)/tools/rooftop_suite/results/*.py)
+pagesdir = $(suitedir)/pages
+dist_pages_DATA = $(wildcard $(srcdir)/tools/rooftop_suite/pages/*.py $(srcdir)/tools/rooftop_suite/pages/*.html)
+coursedir = $(suitedir)/course
+dist_course_DATA = $(wildcard $(srcdir)/tools/rooftop_suite/course/*.py)
 suitedocsdir = $(pkgdatadir)/docs
 dist_suitedocs_DATA = docs/result-schema.json
 lessonsdir = $(pkgdatadir)/docs/lessons
@@ -27,17 +35,17 @@ install-data-hook:
 	$(INSTALL_DATA) $(srcdir)/tools/completion/rooftop.bash '$(rt_completion)/rooftop'
 	for p in $(bin_PROGRAMS); do ln -sf rooftop '$(rt_completion)'/`basename $$p` || exit 1; done
 	$(SHELL) $(srcdir)/tools/version-gen $(srcdir) >'$(DESTDIR)$(pkgdatadir)/VERSION'
-	$(rt_python) -m rooftop_suite.source judge >'$(DESTDIR)$(pkgdatadir)/source.json' || \
+	$(rt_python) -m rooftop_suite.measure.source judge >'$(DESTDIR)$(pkgdatadir)/source.json' || \
 		rm -f '$(DESTDIR)$(pkgdatadir)/source.json'
 
 uninstall-hook:
 	for p in $(bin_PROGRAMS) rooftop; do rm -f '$(rt_completion)'/`basename $$p`; done
 	rm -rf '$(DESTDIR)$(pkgdatadir)/VERSION' '$(DESTDIR)$(pkgdatadir)/source.json' \
-		'$(DESTDIR)$(suitedir)/__pycache__'
+		'$(DESTDIR)$(suitedir)'
 
 # A release has its version and a manifest of its files: docs/run-rules.md, "For vendors".
 dist-hook: rt_dist_version rt_dist_man
-	$(rt_python) -m rooftop_suite.source manifest '$(distdir)' >'$(distdir)/source.sha256'
+	$(rt_python) -m rooftop_suite.measure.source manifest '$(distdir)' >'$(distdir)/source.sha256'
 
 # The configure that goes into a release must be of this source, not of an earlier commit. (make coverage takes a
 # distdir of another name: no release.)
@@ -60,9 +68,9 @@ check-types:
 
 # The ladders that the lessons quote, run here and recorded in docs/reference; the results are left in ladders.tmp.
 ladders: $(bin_PROGRAMS)
-	@$(rt_python) -m rooftop_suite.recorded . $(LADDERS)
+	@$(rt_python) -m rooftop_suite.course.recorded . $(LADDERS)
 
 manifest:
-	@$(rt_python) -m rooftop_suite.source manifest '$(srcdir)'
+	@$(rt_python) -m rooftop_suite.measure.source manifest '$(srcdir)'
 
 .PHONY: check-types ladders manifest rt_dist_version

@@ -19,7 +19,7 @@ done
 # The pages and slides of a lesson with every rung, and the drawings of the primer as wide as the window.
 PYTHONPATH=$here/tests/suite/unit "$python" - <<'end' || fail "no lesson of the recorded ladders"
 from helper import SOURCE, whole_lesson
-from rooftop_suite import lesson_page
+from rooftop_suite.course import lesson_page
 made = whole_lesson('gfnn-wave')
 primer = ''.join(f'<figure>{path.read_text()}</figure>' for path in (SOURCE / 'docs/lessons/drawings').iterdir())
 pages = dict(lesson=lesson_page.html(made), slides=lesson_page.html(made, 'slides.html'), primer='<!DOCTYPE html><meta name="viewport" content="width=device-width">'

@@ -87,7 +87,8 @@ fi
 "$python" - "$here/tools" "$here" <<'end' >starters || fail "no starters"
 import os, sys
 sys.path.insert(0, sys.argv[1])
-from rooftop_suite import results, tasks
+from rooftop_suite import results
+from rooftop_suite.course import tasks
 for app in results.APPS:
     for name in tasks.own_names(app, sys.argv[2]):
         task = tasks.find(app, name, sys.argv[2])

@@ -12,7 +12,8 @@ import sys
 
 source, build = map(os.path.abspath, sys.argv[1:3])
 sys.path.insert(0, os.path.join(source, 'tools'))
-from rooftop_suite import cli, programs, results  # noqa: E402: the path
+from rooftop_suite import cli, results  # noqa: E402: the path
+from rooftop_suite.measure import programs  # noqa: E402
 
 NO_COMMAND = {'bytes moved / credited'}  # a column of a table
 REFUSED = {'alya-rhs --mesh inputs/fun3d-mcpi/mixed.msh', 'nekbone --rung shared --degree 10'}  # the row is about the refusal

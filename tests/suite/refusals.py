@@ -6,7 +6,8 @@ import os
 import sys
 
 sys.path.insert(0, sys.argv[1])
-from rooftop_suite import cli, programs  # noqa: E402: only now is it on the path
+from rooftop_suite import cli  # noqa: E402: only now is it on the path
+from rooftop_suite.measure import programs  # noqa: E402
 
 for line in sys.stdin.read().splitlines():
     status, text, words = line.split('|')

@@ -3,9 +3,9 @@
 . "${abs_top_srcdir:-.}/tests/suite/lib.sh" || exit 1
 
 # The suite as it is installed, so that runs need not examine the source.
-mkdir -p inst/bin inst/share/rooftop/rooftop_suite inst/share/rooftop/docs/reference
+mkdir -p inst/bin inst/share/rooftop/docs/reference
 cp "$here/tools/rooftop" inst/bin
-cp "$here"/tools/rooftop_suite/*.{py,html} inst/share/rooftop/rooftop_suite
+cp -r "$here/tools/rooftop_suite" inst/share/rooftop
 cp "$here/docs/result-schema.json" inst/share/rooftop/docs
 cat >inst/share/rooftop/source.json <<'END'
 {"version": "0.1.0", "commit": null, "changed": ["common/base/mem.c"], "diff_file": null, "why": "changed: common/base/mem.c"}

@@ -11,7 +11,7 @@ import sys
 
 source = sys.argv[1]
 sys.path.insert(0, os.path.join(source, 'tools'))
-from rooftop_suite import disk  # noqa: E402
+from rooftop_suite.results import disk  # noqa: E402
 
 NAMES = ['<script>alert(1)</script>', '"><img src=http://evil/x onerror=alert(1)>', '$\\frac{1}{0}$ & url(http://evil)',
          'a' * 300, 'bell\a null\0 \ud800 \u202e', "' onmouseover='alert(1)", 'id="x" href="#y"']

@@ -1,7 +1,13 @@
 """The suite: what a buyer and a teacher do with the four programs, as one command (tools/rooftop).
 
-cli.py has the table of subcommands; each is a module of its own. Below them are programs.py (finds and runs the
-programs) and results.py (result files and folders: written whole, checked).
+cli.py has the table of subcommands; each is a module of one of four packages:
+
+    measure/    finds and runs the programs, looks at the machine: doctor, run, accept, scale, study
+    results/    what a result is, whether it is whole and consistent, and what follows from it: verify, compare, table
+    pages/      results as pages and pictures: report, picture
+    course/     lessons and exercises: climb, exercise, grade
+
+results/ needs nothing of the others but pages/ for a table as a page; pages/ does not need course/.
 """
 import os
 from collections.abc import Container, Sequence

@@ -23,20 +23,20 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    'doctor': Command('doctor', 'what this machine and this build can do, and what to fix'),
-    'run': Command('run', 'run the four apps under the run rules: one result folder, one table'),
-    'verify': Command('verify', 'is a result whole and consistent, and what does it lack to be official'),
-    'accept': Command('accept', 'rerun a result briefly on this machine, and compare'),
-    'compare': Command('compare', 'ratios of results, with their noise'),
-    'table': Command('table', 'the results of many machines in one table: text, HTML, CSV'),
-    'portability': Command('portability', 'how near each rung comes to the best of each machine'),
-    'report': Command('report', 'a result folder as one HTML file'),
-    'picture': Command('picture', 'what --picture of an app wrote, as a PNG file: needs matplotlib'),
-    'climb': Command('climb', "an app's ladder as a lesson, with this machine's figures", True),
-    'exercise': Command('exercise', 'a part of the suite to write yourself, with task, hints and test'),
-    'grade': Command('grade', 'is a solution right, and is it faster: one file, or a folder of a class', True),
-    'scale': Command('scale', 'an app over ranks or GPUs: efficiency, and where time goes'),
-    'study': Command('study', 'run the points of a table, such as the CRESTA study of auto-tuning, and compare'),
+    'doctor': Command('measure.doctor', 'what this machine and this build can do, and what to fix'),
+    'run': Command('measure.run', 'run the four apps under the run rules: one result folder, one table'),
+    'verify': Command('results.verify', 'is a result whole and consistent, and what does it lack to be official'),
+    'accept': Command('measure.accept', 'rerun a result briefly on this machine, and compare'),
+    'compare': Command('results.compare', 'ratios of results, with their noise'),
+    'table': Command('results.table', 'the results of many machines in one table: text, HTML, CSV'),
+    'portability': Command('results.portability', 'how near each rung comes to the best of each machine'),
+    'report': Command('pages.report', 'a result folder as one HTML file'),
+    'picture': Command('pages.picture', 'what --picture of an app wrote, as a PNG file: needs matplotlib'),
+    'climb': Command('course.climb', "an app's ladder as a lesson, with this machine's figures", True),
+    'exercise': Command('course.exercise', 'a part of the suite to write yourself, with task, hints and test'),
+    'grade': Command('course.grade', 'is a solution right, and is it faster: one file, or a folder of a class', True),
+    'scale': Command('measure.scale', 'an app over ranks or GPUs: efficiency, and where time goes'),
+    'study': Command('measure.study', 'run the points of a table, such as the CRESTA study of auto-tuning, and compare'),
 }
 
 

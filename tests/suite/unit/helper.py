@@ -11,7 +11,10 @@ import unittest
 SOURCE = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(SOURCE / 'tools'))
 
-from rooftop_suite import climb, figures, lesson_page, lessons, programs, recorded, results  # noqa: E402: the path
+from rooftop_suite import results  # noqa: E402: the path
+from rooftop_suite.course import climb, lesson_page, lessons, recorded
+from rooftop_suite.measure import programs
+from rooftop_suite.results import figures
 
 
 def sample(name):

@@ -7,7 +7,9 @@ from unittest import mock
 
 from helper import SOURCE, program, sample
 
-from rooftop_suite import Fault, aggregate, collect, compare, figures, judge, portability, results, scale, table
+from rooftop_suite import Fault, results
+from rooftop_suite.measure import scale
+from rooftop_suite.results import aggregate, collect, compare, figures, judge, portability, table
 
 
 def figure(fom, noise=0.01, **problem):

@@ -10,7 +10,10 @@ import unittest
 from unittest import mock
 
 import helper
-from rooftop_suite import (ENVIRONMENT, INVALID, Fault, attempt, duel, figures, grade, programs, records, sandbox)
+from rooftop_suite import ENVIRONMENT, INVALID, Fault
+from rooftop_suite.course import attempt, duel, grade, sandbox
+from rooftop_suite.measure import programs
+from rooftop_suite.results import figures, records
 
 
 ROW = helper.program().rungs[0]  # read once: a duel takes thousands

@@ -11,8 +11,10 @@ from unittest import mock
 
 import helper
 from helper import SOURCE
-from rooftop_suite import (Fault, climb, drawings, figures, lesson_page, lessons, notebook, plots, recorded,
-                           results, tasks)
+from rooftop_suite import Fault, results
+from rooftop_suite.course import climb, drawings, lesson_page, lessons, notebook, recorded, tasks
+from rooftop_suite.pages import plots
+from rooftop_suite.results import figures
 
 needs_packages = unittest.skipUnless(all(map(find_spec, ('jinja2', 'nbformat'))), 'no Jinja2, or no nbformat')
 LESSONS = SOURCE / 'docs' / 'lessons'
@@ -122,10 +124,10 @@ class Pages(unittest.TestCase):
         plots.missing.cache_clear()
         with mock.patch.dict(sys.modules, nbformat=None), self.assertRaisesRegex(Fault, 'apt install python3-nbformat'):
             notebook.notebook(self.lesson, 'x', [])
-        del sys.modules['rooftop_suite.page']
+        del sys.modules['rooftop_suite.pages.page']
         with mock.patch.dict(sys.modules, jinja2=None), self.assertRaisesRegex(Fault, 'apt install python3-jinja2'):
-            importlib.import_module('rooftop_suite.page')
-        importlib.import_module('rooftop_suite.page')
+            importlib.import_module('rooftop_suite.pages.page')
+        importlib.import_module('rooftop_suite.pages.page')
 
     @needs_packages
     def test_notebook_and_slides(self):
@@ -150,7 +152,7 @@ class Drawings(unittest.TestCase):
 
 class Figures(unittest.TestCase):
     def test_figures_are_those_recorded(self):
-        """Every link to a recorded figure has its text: python3 -m rooftop_suite.recorded brings them up to date."""
+        """Every link to a recorded figure has its text: python3 -m rooftop_suite.course.recorded brings them up to date."""
         for name in recorded.LESSONS:
             text = (LESSONS / f'{name}.md').read_text()
             for said, key in recorded.LINK.findall(text):

@@ -8,7 +8,8 @@ from unittest import mock
 
 import helper  # noqa: F401: puts the suite on the path
 
-from rooftop_suite import Fault, cli, doctor, machine, plan, programs, quiet
+from rooftop_suite import Fault, cli
+from rooftop_suite.measure import doctor, machine, plan, programs, quiet
 
 
 def sixteen(cpus=None):

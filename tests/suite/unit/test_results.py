@@ -11,7 +11,8 @@ from unittest import mock
 
 from helper import SOURCE, InFolder, changed, sample, standin
 
-from rooftop_suite import ENVIRONMENT, Fault, disk, records, results
+from rooftop_suite import ENVIRONMENT, Fault, results
+from rooftop_suite.results import disk, records
 
 RUNG = ('rungs', 0)
 WRONG = [('program', path, new) for path, new in (

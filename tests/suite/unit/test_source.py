@@ -7,7 +7,9 @@ from unittest import mock
 
 from helper import SOURCE, InFolder
 
-from rooftop_suite import lessons, results, source, tasks
+from rooftop_suite import results
+from rooftop_suite.course import lessons, tasks
+from rooftop_suite.measure import source
 
 class Releases(InFolder):
     def put(self, path, text):

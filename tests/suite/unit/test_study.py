@@ -6,7 +6,8 @@ from unittest import mock
 
 from helper import SOURCE, InFolder, program
 
-from rooftop_suite import Fault, study
+from rooftop_suite import Fault
+from rooftop_suite.measure import study
 
 TABLE = """# two series
 POINTS = --degree {7,9,11} --seconds 0.1

@@ -11,7 +11,9 @@ import unittest
 
 from helper import InFolder, changed, program, sample, standin
 
-from rooftop_suite import accept, cli, disk, judge, results, verify
+from rooftop_suite import cli, results
+from rooftop_suite.measure import accept
+from rooftop_suite.results import disk, judge, verify
 
 RUNG = ('rungs', 0)
 EDITS = (  # member, new value, what is said

@@ -1,0 +1,1 @@
+"""Lessons and exercises: what a teacher does with the ladders."""

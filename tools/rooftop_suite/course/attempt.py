@@ -1,0 +1,140 @@
+"""Builds a solution in place of the source that it stands for.
+
+It is compiled, in a sandbox, in a copy of the app's folder and linked before the library of a build, so the object of
+the library is not used. Neither the source tree nor that build is written to, except by make, which first brings the
+build up to date.
+"""
+import os
+import re
+import subprocess
+from typing import Optional
+
+from .. import ENVIRONMENT, USAGE, Fault
+from ..measure import programs
+from ..results import disk
+from . import lessons
+from .sandbox import Box
+from .tasks import Task
+
+RULES = """include Makefile
+rung = $(FOLDER)/rung.o
+$(rung): $(FILE)
+	$(COMPILE_{suffix}) -MD -MF $(FOLDER)/rung.d -c -o $@ $<
+COMPILE_c = $(COMPILE)
+COMPILE_cu = $(NVCC) $(DEFS) $(AM_CPPFLAGS) $(CPPFLAGS) $(RT_NVCCFLAGS) $(NVCCFLAGS)
+COMPILE_cpp = $(KOKKOS_CXX) $(DEFS) $(AM_CPPFLAGS) $(KOKKOS_CPPFLAGS) $(CPPFLAGS) $(KOKKOS_CXXFLAGS)
+objects = $({app}_OBJECTS)
+$(FOLDER)/{name}: $(rung)
+	$(LINK) $(objects) $(rung) $({app}_LDADD) $(LIBS)
+"""  # as in Makefile.am
+LIMIT = 1800  # seconds: a build of the suite that takes longer is taken to hang
+COMPILING = 600  # seconds for one solution
+SOURCES = ('.c', '.cu', '.cpp')  # what nobody includes
+
+
+class NotBuilt(Exception):
+    """The solution does not compile or link."""
+
+
+def is_build_of(folder: str, tree: str) -> bool:
+    """Returns whether this is a configured build of the tree, which may have been copied together with it."""
+    if not all(os.path.isfile(os.path.join(folder, name)) for name in ('config.status', 'Makefile')):
+        return False
+    said = re.search('^top_srcdir = (.*)', lessons.text_of(os.path.join(folder, 'Makefile')), re.M)
+    return said is not None and os.path.realpath(os.path.join(folder, said[1])) == os.path.realpath(tree)
+
+
+def said_by(ended: programs.Ended, source: str = '') -> str:
+    """Returns the lines of a build that say what is wrong, at most five: those on the source first."""
+    lines = sorted(ended.text.splitlines(), key=lambda line: bool(source) and source not in line)
+    faults = ('error', 'undefined reference', 'multiple definition')
+    wrong = [line for line in lines if any(fault in line for fault in faults)]
+    return '\n'.join(wrong[:5] or ended.text.splitlines()[-5:])
+
+
+def find_build(given: Optional[str], tree: str) -> str:
+    """Returns the folder of a build of the tree: the one that is given, else this folder or the tree."""
+    for folder in (given,) if given else (os.getcwd(), tree):
+        if is_build_of(folder, tree):
+            return os.path.abspath(folder)
+    raise Fault(USAGE, f'--build {given or os.getcwd()}: not a build of {tree}: run {tree}/configure and make there')
+
+
+def repository_program(build: str, app: str) -> str:
+    """Returns the program of a build, brought up to date; that of someone else's build as it is."""
+    own = os.path.join('apps', app, app)
+    if os.access(build, os.W_OK) or not os.path.isfile(os.path.join(build, own)):
+        ended = programs.run(['make', '-C', build, f'-j{os.cpu_count() or 1}', own], limit=LIMIT)
+        if ended.exit != 0:
+            said = '; '.join(said_by(ended).splitlines())
+            raise Fault(ENVIRONMENT, f'make {own} failed ({ended.why or ended.exit}): {said}')
+    return os.path.join(build, own)
+
+
+def copy_of_app(task: Task, file: str, scratch: str) -> str:
+    """Copies the app's folder with the file in place of the task's. Returns the source to compile."""
+    where = os.path.join(scratch, 'source')
+    folder = os.path.join('apps', task.app)
+    for place, _, names in os.walk(os.path.join(task.tree, folder)):  # copytree would copy a read-only mode too
+        to = os.path.join(where, os.path.relpath(place, task.tree))
+        os.makedirs(to)
+        for name in names:
+            if name.endswith(('.c', '.h', '.cu', '.cuh', '.cpp', '.hpp', '.def', '.inc')):
+                disk.copy(os.path.join(place, name), os.path.join(to, name))
+    disk.copy(file, os.path.join(where, task.file))
+    return os.path.join(where, task.compiled)
+
+
+def symbols(*files: str) -> tuple[set[str], set[str]]:
+    """Returns the global symbols that objects define, and those that they use, without what C++ may define many times."""
+    try:
+        said = subprocess.run(['nm', '-g', *files], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              encoding='utf-8', errors='replace', timeout=60).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        raise Fault(ENVIRONMENT, f'nm: {error}') from None
+    rows = re.findall(r'^[ \da-f]+ ([A-Za-z]) (\S+)', said, re.M)
+    many = ('_Z', 'DW.ref.')  # these may be weak
+    used = {name for kind, name in rows if kind in 'Uvw'}
+    return {name for kind, name in rows if kind not in 'Uvw' and not (kind in 'WVu' and name.startswith(many))}, used
+
+
+def object_of(source: str) -> str:
+    return f'{os.path.splitext(source)[0]}.o'
+
+
+def borrowed(task: Task, folder: str, scratch: str) -> list[str]:
+    """Returns what a solution, compiled in `scratch`, takes from elsewhere or puts in place of something else."""
+    defined, used = symbols(os.path.join(scratch, 'rung.o'))
+    usual, known = symbols(os.path.join(folder, object_of(task.compiled)))
+    rungs = {object_of(lessons.own(rung)) for rung in lessons.ladder(task.app, task.tree)}
+    rungs.add(os.path.join('apps', task.app, 'app.o'))  # the ladder itself
+    others = [os.path.join(folder, name) for name in sorted(rungs - {object_of(task.compiled)})]
+    needed = re.findall(r'(?:\\.|\S)+', lessons.text_of(os.path.join(scratch, 'rung.d')).replace('\\\n', ' '))[1:]
+    own = {os.path.realpath(os.path.join(scratch, 'source', path)) for path in (task.file, task.compiled)}
+    answer = os.path.realpath(os.path.join(task.tree, task.file))
+    included = {os.path.realpath(os.path.join(folder, path)) for path in needed} - own
+    found = {'includes {}: write it yourself': {os.path.basename(path) for path in included
+                                                if path.endswith(SOURCES) or path == answer},
+             'uses {} of another rung': (used - known) & symbols(*filter(os.path.isfile, others))[0],
+             'defines {}, which the original does not: make it static': defined - usual}
+    return [text.format(', '.join(sorted(names))) for text, names in found.items() if names]
+
+
+def build(task: Task, file: str, folder: str, scratch: str, box: Box) -> str:
+    """Returns the program with the file in it, linked with the objects of the build in `folder`."""
+    source = copy_of_app(task, file, scratch)
+    rules = os.path.join(scratch, 'grade.mk')
+    variable = f'apps_{task.app}_{task.app}'.replace('-', '_')
+    text = RULES.replace('{app}', variable).replace('{name}', task.app).replace('{suffix}', task.suffix)
+    disk.save_bytes(rules, text.encode())
+    program = os.path.join(scratch, task.app)
+    ended = box.run(['make', '-C', folder, '-f', rules, f'FOLDER={scratch}', f'FILE={source}', program], COMPILING,
+                    writable=scratch)
+    if ended.exit != 0:
+        copy = os.path.join(scratch, 'source', task.file)
+        said = said_by(ended, copy).replace(copy, file)
+        raise NotBuilt(f'{ended.why}\n{said}' if ended.why else said)
+    wrong = borrowed(task, folder, scratch)
+    if wrong:
+        raise NotBuilt(f'{file}: {"; ".join(wrong)}')
+    return program

@@ -1,0 +1,177 @@
+"""`rooftop climb APP`: the app's ladder, verified and timed here, as a lesson: lesson.html in a folder.
+
+The text comes from docs/lessons/APP.md, the figures from one job with --ladder and its ceilings, the code from the
+source tree; lesson_page.py puts them together.
+"""
+import argparse
+import difflib
+import os
+import re
+import shlex
+import shutil
+
+from .. import ENVIRONMENT, INVALID, USAGE, VALID, Fault, results, source_tree
+from ..cli import minutes, seconds
+from ..measure import machine, programs
+from ..measure.progress import Line
+from ..results import disk, figures
+from . import lesson_page, lessons, notebook
+from .lesson_page import Page, kernel_name
+
+WANTED = {'DRAM Throughput': 'DRAM', 'L2 Cache Throughput': 'L2', 'L1/TEX Cache Throughput': 'L1',
+          'Compute (SM) Throughput': 'SM', 'Achieved Occupancy': 'occupancy'}  # counters, and what they are called here
+ALIKE = 0.4  # of the lines: with less in common, functions are shown and no diff
+NCU = ('--section', 'SpeedOfLight', '--section', 'Occupancy', '--launch-skip', '20', '--launch-count', '3')
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add('app', metavar='APP', help=', '.join(results.APPS))
+    add('--size', choices=results.SIZES, help="of the problem (default: the program's)")
+    add('--device', metavar='LIST', help='cpu, or GPU ordinals, as the programs take it')
+    add('--seconds', type=seconds, metavar='S', help="of timing per rung (default: the program's)")
+    add('--into', metavar='DIR', help='folder for the lesson (default: climb-APP)')
+    add('--result', metavar='FILE', help='run nothing: the lesson of a result of --ladder --json, of any machine')
+    add('--source', metavar='DIR', help='the source tree, for the code (default: that of this tool)')
+    add('--notebook', action='store_true', help='write lesson.ipynb too: a Jupyter notebook that runs the rungs (needs nbformat)')
+    add('--slides', action='store_true', help='write slides.html too, without network or script')
+    programs.add_arguments(parser)
+
+
+# ---- The ladder, run ----
+
+def run_ladder(program: str, words: list[str], folder: str) -> figures.Result:
+    """Returns the ladder's result."""
+    json = os.path.join(folder, 'ladder.json')
+    part = disk.part_of(json)
+    disk.remove(part)
+
+    line = Line()
+    line.tick('ladder: every rung that can run here is verified and timed', 0)
+    try:
+        ended = programs.run([program, '--ladder', '--profile', '--quiet', '--json', part, *words],
+                             output=os.path.join(folder, 'ladder.out'),
+                             tick=lambda so_far: line.tick(f'ladder: {so_far:.0f} s', so_far))
+        line.say(f'ladder: {minutes(ended.seconds)}')
+        if ended.exit not in (VALID, INVALID) or not os.path.exists(part):
+            raise Fault(ended.exit if ended.exit in (2, 3, 4) else ENVIRONMENT, f'the ladder: {programs.reason(ended)}')
+        program_result = results.load(part, results.Program)
+        disk.settle(part, json)
+    finally:
+        disk.remove(part)
+    return figures.Result(program_result)
+
+
+# ---- Tools of the CUDA toolkit ----
+
+class Counters:
+    """Nsight Compute, if it is installed and permitted. why: the reason why it was not used, and what would run it."""
+
+    def __init__(self, program: str, words: list[str]) -> None:
+        self.command = [*NCU, program, '--seconds', '0', *words, '--rung']
+        self.ncu, self.why = shutil.which('ncu') or shutil.which(os.path.join(
+            os.environ.get('CUDA_HOME', '/usr/local/cuda'), 'bin', 'ncu')), ''
+        if not self.ncu:
+            self.give_up('no ncu on PATH')
+
+    def give_up(self, why: str) -> None:
+        self.ncu, self.why = None, f'{why}; {shlex.join(["ncu", *self.command])} NAME would run it'
+
+    def of(self, rung: str) -> list[str]:
+        """Returns a line per kernel: its name, and the percentages that WANTED names."""
+        text = machine.said(self.ncu, *self.command, rung, limit=300) if self.ncu else ''
+        lines: list[str] = []
+        for line in text.splitlines():
+            found = re.fullmatch(r' {4}(.*?)  +%  +([\d.,]+)', line)
+            if re.match(r' {2}\S', line):
+                lines.append(kernel_name(line.strip()))
+            elif found and found[1] in WANTED and lines:
+                lines[-1] += f'; {WANTED[found[1]]} {found[2]} %'
+        if self.ncu and not lines:
+            self.give_up('the driver does not permit counters to this user' if 'ERR_NVGPUCTRPERM' in text else
+                         'ncu printed nothing')
+        return lines
+
+
+# ---- A page per rung ----
+
+def pages_of(app: str, result: figures.Result, program: str) -> list[Page]:
+    """Returns a page for every rung of the program, in order; with the reason where a rung did not run."""
+    of = lessons.read(app).of
+    ran = {rung.name: rung for rung in result.rungs}
+    why = {row.name: row.why for row in result.program.absent}
+    return [Page(rung.name, rung.kind, rung.ladder, of.get(rung.name), ran.get(rung.name),
+                 '' if rung.name in ran else why.get(rung.name) or rung.absent or 'it was left out of this run')
+            for rung in programs.rungs(program)]
+
+
+def named(one: Page) -> list[str]:
+    """Returns the functions that a lesson names: first those to look at."""
+    if not one.lesson:
+        return []
+    written = one.lesson.exercise.names if one.lesson.exercise else []
+    return list(dict.fromkeys([*(word for word in lessons.code_in(one.lesson.look) if word.isidentifier()), *written]))
+
+
+def difference(before: str, now: str) -> list[str]:
+    """Returns a diff of functions, if they have enough in common for one to say something."""
+    theirs, ours = before.splitlines(), now.splitlines()
+    if difflib.SequenceMatcher(None, theirs, ours).ratio() < ALIKE:
+        return []
+    return list(difflib.unified_diff(theirs, ours, lineterm='', n=1))[2:]
+
+
+def add_sources(app: str, pages: list[Page], tree: str) -> None:
+    """Fills path, functions, before and changed from the source tree."""
+    rungs = {rung.name: rung for rung in lessons.ladder(app, tree)}
+    texts: dict[str, str] = {}
+    for one in pages:
+        if one.name in rungs and one.lesson:
+            one.path = lessons.source(rungs[one.name], one.lesson)
+            texts[one.name] = '\n\n'.join(lessons.text_of(os.path.join(tree, path))
+                                          for path in lessons.looked_at(rungs[one.name], one.lesson))
+            one.functions = lessons.functions(texts[one.name], named(one))
+            one.before = one.lesson.before or rungs[one.name].after
+    by_name = {one.name: one for one in pages}
+    for one in (one for one in pages if one.before in texts):
+        theirs = lessons.functions(texts[one.before], named(one) + named(by_name[one.before]))
+        one.changed = difference(theirs, one.functions)
+
+
+# ---- All of it ----
+
+def main(args: argparse.Namespace) -> int:
+    lesson = lessons.read(args.app)
+    program = programs.find(args.app, args.bindir)
+    tree = lessons.tree_of(args.source) if args.source or source_tree() else None
+    folder = args.into or f'climb-{args.app}'
+    disk.make_folder(folder)
+    given = (('size', args.size), ('device', args.device), ('seconds', args.seconds))
+    words = [f'--{name}={value}' for name, value in given if value is not None] + args.passed
+    result = figures.Result(results.load(args.result, results.Program)) if args.result else run_ladder(program, words, folder)
+    if result.program.program != args.app:
+        raise Fault(USAGE, f'--result {args.result}: of {result.program.program}, not of {args.app}')
+    pages = pages_of(args.app, result, program)
+    if tree:
+        add_sources(args.app, pages, tree)
+    else:
+        print('no code: this suite is installed; give --source DIR')
+    counters = Counters(program, words)
+    timed = [one for one in pages if one.kind == 'cuda' and one.rung and one.rung.row.right and not args.result]
+    for one in timed:
+        one.counters = counters.of(one.name)
+    if args.result:
+        words = [f'--{name}={result.program.options[name]}' for name in programs.EXTENTS[args.app]]
+    whole = lesson_page.Lesson(args.app, lesson, result, pages, shlex.join([args.app, '--ladder', *words]),
+                               f'No counters of Nsight Compute: {counters.why}.' if timed and counters.why else '')
+    written = os.path.join(folder, 'lesson.html')
+    disk.save_bytes(written, lesson_page.html(whole).encode('utf-8', 'replace'))
+    if args.notebook:
+        disk.save_bytes(os.path.join(folder, 'lesson.ipynb'), notebook.notebook(whole, program, words).encode())
+    if args.slides:
+        disk.save_bytes(os.path.join(folder, 'slides.html'), lesson_page.html(whole, 'slides.html').encode('utf-8', 'replace'))
+    print(f'{written}: {len(pages)} rungs, {len(whole.here)} run here')
+    for one in pages:
+        if one.rung and not one.rung.row.right:
+            print(f'{args.app}: {one.name}: {one.rung.verdict}')
+    return VALID if result.program.verdict in results.RIGHT else INVALID

@@ -1,0 +1,171 @@
+"""`rooftop exercise`: a folder with a source to write, the task in steps, the source before it, and the test.
+
+The source is a starter that is right and slow where the exercise has one; else the bodies to write are empty.
+"""
+import argparse
+import os
+import shlex
+import sys
+from typing import Optional
+
+from .. import ENVIRONMENT, USAGE, VALID, Fault, aligned, results, source_tree
+from ..measure import machine, programs
+from ..results import disk
+from . import attempt, lessons, tasks
+
+
+TOOL = os.path.realpath(sys.argv[0])  # the command as it can be called from any folder
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add('app', metavar='APP', help=', '.join(results.APPS))
+    add('name', metavar='EXERCISE', nargs='?', help='without it: list the exercises of the app')
+    add('--hint', type=int, choices=(1, 2, 3), help='print this hint and make nothing')
+    add('--into', metavar='DIR', help='folder to make (default: APP-EXERCISE)')
+    add('--anyway', action='store_true', help='make it even if this machine cannot run it')
+    add('--source', metavar='DIR', help='the source tree (default: that of this tool)')
+    programs.add_arguments(parser)
+
+
+# ---- What can run here ----
+
+def absent(app: str, bindir: Optional[str]) -> dict[str, str]:
+    """Returns {rung: why it cannot run here}, as far as the program says so; nothing if there is no program."""
+    try:
+        return {rung.name: rung.absent for rung in programs.rungs(programs.find(app, bindir)) if rung.absent}
+    except Fault:
+        if bindir:
+            raise
+        return {}
+
+
+def why_not(task: tasks.Task, missing: dict[str, str]) -> str:
+    """Returns why an exercise cannot be done here, or ''."""
+    if task.rung.name in missing:
+        return missing[task.rung.name]
+    if task.rung.kind == 'cuda' and not machine.gpus():
+        return 'this machine has no NVIDIA GPU'
+    return ''
+
+
+def listing(app: str, tree: str, missing: dict[str, str]) -> list[str]:
+    """Returns a line per exercise."""
+    found = [tasks.find(app, name, tree) for name in tasks.names(app, tree)]
+    reasons = [why_not(task, missing) for task in found]
+    rows = [[task.name, task.rung.kind, 'starter' if task.starter else 'from empty', 'not here' if why else 'here',
+             task.exercise.task if task.exercise else ''] for task, why in zip(found, reasons)]
+    return [line if len(line) <= 118 else line[:117] + '…' for line in aligned(rows, range(5))] + [
+        f'not here: {why}' for why in dict.fromkeys(reasons) if why]
+
+
+# ---- The folder ----
+
+def header(task: tasks.Task, exercise: lessons.Exercise) -> str:
+    """Returns the comment that comes before the file's own."""
+    return f'/* Exercise: {task.app} {task.name}. To write: {", ".join(exercise.names)}. The task is in README.md. */\n'
+
+
+def paragraphs(task: tasks.Task, exercise: lessons.Exercise) -> list[tuple[str, list[str]]]:
+    """Returns [(title, paragraphs)] of the task, without hints. '1. ' begins an item of a list."""
+    functions = ', '.join(f'`{function}`' for function in exercise.names)
+    bad = 'slow' if task.lesson else 'wasteful'
+    start = f'`{task.base}` is right as it is, and {bad}: {task.slow} Make it better, and keep it right.' \
+        if task.starter else f'In `{task.base}` the part to write is empty, and the rest of the file is complete.'
+    out = [('Idea', [task.lesson.idea]), ('First predict', [task.lesson.predict])] if task.lesson else []
+    steps = [f'{i}. {step}' for i, step in enumerate(task.steps, 1)]
+    before = [f'`before/{os.path.basename(task.before)}` is the rung to start from.'] if task.before else []
+    where = f'The solution is {task.file}' + (
+        f', explained in docs/lessons/{task.app}.md under "{task.name}".' if task.lesson else '.')
+    ranks = f' It runs on {task.ranks} ranks.' if task.ranks > 1 else ''
+    return out + [
+        ('Write', [f'{functions}: {exercise.task}', start, *steps, *before,
+                   f'The headers that it includes are in {task.tree}.']),
+        ('Measure', [
+            '`./check.sh` builds the file in place of the original, says whether it is right, what it reaches of the '
+            f"machine's ceilings, and how fast it is beside the repository's: up to two minutes.{ranks} "
+            '`./check.sh --seconds 0` leaves the comparison out and takes some seconds.',
+            f'Options of {task.app} follow `--`: `./check.sh -- --profile` shows where the time goes. Compare with '
+            'what you predicted.']),
+        ('If you are stuck', [f'Three hints, one after the other: `{TOOL} exercise {task.app} {task.name} --hint '
+                              '1`, then 2 and 3.'] if task.hints else []),
+        ('Afterwards', [where])]
+
+
+def readme(task: tasks.Task, exercise: lessons.Exercise) -> str:
+    text = [f'# {task.app}: write {task.name}']
+    for title, body in paragraphs(task, exercise):
+        text += [f'## {title}', *map(lessons.filled, body)] if body else []
+    return '\n\n'.join(text) + '\n'
+
+
+def build_of(task: tasks.Task, bindir: Optional[str]) -> list[str]:
+    """Returns the option --build with the build that is in use here, if there is one."""
+    try:
+        program = programs.find(task.app, bindir)
+    except Fault:
+        program = ''
+    for folder in (os.getcwd(), os.path.dirname(os.path.dirname(os.path.dirname(program))), task.tree):
+        if attempt.is_build_of(folder, task.tree):
+            return ['--build', os.path.abspath(folder)]
+    return []
+
+
+def check_script(task: tasks.Task, build: list[str]) -> str:
+    """Returns check.sh; options of grade come first in its arguments, those of the program follow --."""
+    own = [] if task.tree == source_tree() else ['--source', task.tree]
+    options = shlex.join(['--trust', *own, *([] if build[1:] == [task.tree] else build)])
+    return f"""#!/bin/sh
+# Builds, verifies and times the solution: status 0 right, 1 wrong. On another machine: ROOFTOP=FILE ./check.sh
+ROOFTOP=${{ROOFTOP:-{shlex.quote(TOOL)}}}
+[ -x "$ROOFTOP" ] || {{ echo "check.sh: no $ROOFTOP here; name this machine's tools/rooftop: ROOFTOP=FILE $0" >&2; exit 3; }}
+exec "$ROOFTOP" grade {task.app} {task.name} "$(dirname "$0")"/{shlex.quote(task.base)} {options} "$@"
+"""
+
+
+def files_of(task: tasks.Task, exercise: lessons.Exercise, build: list[str]) -> dict[str, str]:
+    """Returns {path in the folder: text}."""
+    files = {task.base: header(task, exercise) + tasks.started(task), 'README.md': readme(task, exercise),
+             'check.sh': check_script(task, build)}
+    if task.before:
+        files[os.path.join('before', os.path.basename(task.before))] = lessons.text_of(os.path.join(task.tree, task.before))
+    return files
+
+
+def make(task: tasks.Task, exercise: lessons.Exercise, build: list[str], folder: str) -> None:
+    files = files_of(task, exercise, build)
+    if os.path.exists(os.path.join(folder, task.base)):
+        raise Fault(USAGE, f'{os.path.join(folder, task.base)} exists: your work is not overwritten; give --into')
+    for file, text in files.items():
+        disk.make_folder(os.path.dirname(os.path.join(folder, file)))
+        disk.save_bytes(os.path.join(folder, file), text.encode())
+    os.chmod(os.path.join(folder, 'check.sh'), 0o755)
+
+
+def main(args: argparse.Namespace) -> int:
+    tree = lessons.tree_of(args.source)
+    if not args.name:
+        lessons.read(args.app)
+        print('\n'.join(listing(args.app, tree, absent(args.app, args.bindir))))
+        return VALID
+    task = tasks.find(args.app, args.name, tree)
+    if not task.exercise:
+        raise Fault(USAGE, f'{args.name} has no exercise; those of {args.app}: '
+                    f'{", ".join(tasks.names(args.app, tree))}')
+    if args.hint:
+        if not task.hints:
+            raise Fault(USAGE, f'{args.name} has no hints')
+        print(lessons.filled(task.hints[args.hint - 1]))
+        return VALID
+    missing = absent(args.app, args.bindir)
+    reason = why_not(task, missing)
+    if reason and not args.anyway:
+        others = [name for name in tasks.names(args.app, tree)
+                  if not why_not(tasks.find(args.app, name, tree), missing)]
+        raise Fault(ENVIRONMENT, f'{args.name} cannot run here: {reason}; exercises of {args.app} that can: '
+                    f'{", ".join(others) or "none"}; --anyway makes it all the same')
+    folder = args.into or f'{args.app}-{args.name}'
+    make(task, task.exercise, build_of(task, args.bindir), folder)
+    state = 'is right and slow' if task.starter else f'lacks {", ".join(task.exercise.names)}'
+    print(f'{folder}: {task.base} {state}; the task is in README.md, the test is check.sh')
+    return VALID

@@ -1,0 +1,352 @@
+"""`rooftop grade`: is a solution right, and is it faster or slower than the repository's?
+
+First right or wrong, by the program's own verification, in words that say what to look for. Then the speed, as a ratio
+with its interval (duel.py), or no word on it where the machine was disturbed. --all grades a folder of submissions:
+all are read before the first one runs, each in a sandbox (sandbox.py), and none can stop the others.
+"""
+import argparse
+import csv
+import dataclasses
+import functools
+import io
+import os
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from typing import NamedTuple, Optional, Union
+
+from .. import ENVIRONMENT, INVALID, MEMORY, USAGE, VALID, Fault, one_line, results
+from ..cli import count, seconds
+from ..measure import programs
+from ..measure.progress import Line
+from ..results import disk, figures, records
+from . import attempt, duel, lesson_page, lessons, sandbox, tasks
+from .attempt import NotBuilt
+
+QUICK = {'nekbone': ['--elements=6x6x6', '--iterations=50'], 'fun3d-mcpi': ['--surface=25', '--layers=20']}  # so small
+# that a minute has more turns than are needed
+FULL = {'nekbone': ['--elements=12x12x12', '--iterations=50'], 'alya-rhs': ['--cells=80x64x28']}  # for a GPU: there
+# a small problem is launches and waits, and a slow kernel is as fast as a good one
+MOST_BYTES = 1 << 20  # of a submission
+CARRY = 'to=$0 from=$1; shift; "$@"; status=$?; [ ! -f "$from" ] || cat "$from" >"$to"; exit $status'  # out of the box
+WORDS = {'same': 'the same, within the noise', 'faster': 'faster', 'slower': 'slower'}
+COMPARED = {'same': 'as fast as', 'faster': 'faster than', 'slower': 'slower than'}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add('app', metavar='APP', help=', '.join(results.APPS))
+    add('name', metavar='EXERCISE', help='see rooftop exercise APP')
+    add('file', metavar='FILE', nargs='?', help='the solution')
+    add('--all', metavar='FOLDER', help='grade every submission in it: files, or folders that hold the file')
+    add('--csv', metavar='FILE', help='write what was found as a table, a line per submission')
+    add('--seconds', type=seconds, default=60.0, metavar='S', help='most time for the turns of a submission; 0: only '
+        'right or wrong (default 60)')
+    add('--time-limit', type=seconds, default=120.0, metavar='S', help='of one run of a submission (default 120)')
+    add('--memory-limit', type=count, default=4096, metavar='MiB', help='of a process of a submission, host memory '
+        '(default 4096)')
+    add('--trust', action='store_true', help='run submissions also where this machine cannot confine them')
+    add('--build', metavar='DIR', help='build of the source tree whose objects are used (default: this folder, or the '
+        'tree)')
+    add('--source', metavar='DIR', help='the source tree (default: that of this tool)')
+
+
+# ---- One submission ----
+
+@dataclass(repr=False, eq=False)
+class Found:
+    """What is known of a submission. verdict: VALID, INVALID, or '' if it could not be judged; why: in one or more
+    lines; speed: 'faster', 'same', 'slower', or '' with the reason in no_speed."""
+    submission: str
+    file: str
+    verdict: str = ''
+    why: str = ''
+    checks: int = 0
+    original: bool = False
+    speed: str = ''
+    ratio: Optional[float] = None
+    low: Optional[float] = None
+    high: Optional[float] = None
+    turns: int = 0
+    no_speed: str = ''
+    seconds_per_unit: Optional[float] = None
+    unit: str = ''
+
+
+class Bench(NamedTuple):
+    """What all submissions share. options: of every run; only: those of the solution and the repository's version."""
+    args: argparse.Namespace
+    task: tasks.Task
+    build: str
+    program: str
+    options: list[str]
+    only: list[str]
+    box: sandbox.Box
+
+    def seeing(self, scratch: str) -> sandbox.Box:
+        return self.box._replace(shown=(self.task.tree, self.build, scratch))
+
+    def run(self, program: str, rung: str, words: list[str], scratch: str) -> Union[figures.Result, 'NotRight']:
+        """Runs a rung. Returns what the program found, if it is right."""
+        work, file = os.path.join(scratch, 'work'), os.path.join(scratch, 'result.json')
+        inside = os.path.join(work, 'result.json')
+        disk.make_folder(work)
+        disk.remove(inside)
+        disk.create(file).close()
+        command = programs.launched([program, '--rung', rung, '--quiet', '--json', inside, *words], (), self.task.ranks)
+        ended = self.seeing(scratch).run(['sh', '-c', CARRY, file, inside, *command], self.args.time_limit or None,
+                                         file, work)
+        return reading(programs.settled(ended) if self.task.ranks > 1 else ended, file)  # mpirun can fail by itself
+
+
+def quick(task: tasks.Task) -> list[str]:
+    """Returns the options of a problem that takes seconds, and that is large enough for the rung's processor."""
+    return (FULL if task.rung.kind == 'cuda' else QUICK).get(task.app, [])
+
+
+class NotRight(NamedTuple):
+    """Why a run gave no time: a wrong answer, or something that is not the solution's fault (status not INVALID)."""
+    status: int
+    why: str
+
+
+def explained(check: records.Record) -> str:
+    """Returns a failed check in words."""
+    if check.convergence:
+        return f'{check.name}: not converged'
+    if check.value is None:
+        return f'{check.name}: not finite: something was read before it was written, or divided by zero'
+    if check.bound > 0:
+        return f'{check.name}: the error is {check.value:.2g}, and rounding explains no more than {check.bound:.2g}'
+    return f'{check.name}: {check.value:.3g}, where {check.bound:.3g} is right'
+
+
+def reading(ended: programs.Ended, file: str) -> Union[figures.Result, NotRight]:
+    """Returns what a run shows."""
+    if 'time limit' in ended.why:
+        return NotRight(INVALID, f'{ended.why}: a loop without an end, or a barrier that not every thread reaches?')
+    if ended.why or ended.exit is None or ended.exit >= 128 or 'exited on signal' in ended.text:
+        return NotRight(INVALID, f'the program crashed ({ended.why or programs.reason(ended)}): does it read or write '
+                        'outside of its arrays?')
+    if ended.exit == MEMORY:
+        return NotRight(INVALID, f'out of memory: {programs.reason(ended)}')
+    if ended.exit not in (VALID, INVALID):
+        return NotRight(ended.exit if ended.exit in (USAGE, ENVIRONMENT) else ENVIRONMENT, programs.reason(ended))
+    try:
+        program = results.load(file, results.Program, follow=False)
+    except Fault as fault:
+        return NotRight(INVALID, f'no result: {fault}')
+    rungs = program.rungs
+    if rungs and rungs[0].right and ended.exit == VALID:
+        return figures.Result(program)
+    failed = [check for check in (rungs[0].checks if rungs else ()) if not check.held]
+    said = [f'wrong: {len(failed)} of {len(rungs[0].checks)} checks failed', *map(explained, failed[:4])] if failed else \
+        [programs.reason(ended)]
+    return NotRight(INVALID, '\n'.join(said))
+
+
+def like(one: str, other: str) -> bool:
+    """Returns whether two sources differ in nothing but comments and line breaks."""
+    def words(text: str) -> list[str]:
+        return lessons.TEXTS.sub(lambda match: ' ' if match[0].startswith('/') else match[0], text).split()
+    return words(one) == words(other)
+
+
+def text_in(path: str, follow: bool = True) -> str:
+    """Returns the text of a submission; Fault if it is none."""
+    try:
+        data = disk.read_bytes(path, follow)
+    except OSError as error:
+        raise Fault(USAGE, f'{one_line(path)}: {error.strerror}') from None
+    if len(data) > MOST_BYTES:
+        raise Fault(USAGE, f'{one_line(path)}: larger than {MOST_BYTES >> 20} MiB')
+    return data.decode('utf-8', 'replace')
+
+
+def duel_of(bench: Bench, found: Found, program: str, scratch: str, line: Line) -> None:
+    """Times the solution in turns with the repository's version."""
+    def runner(path: str) -> duel.Timed:
+        got = bench.run(path, bench.task.rung.name, bench.options + bench.only, scratch)
+        return got.why.splitlines()[0] if isinstance(got, NotRight) else got.rungs[0].row
+
+    begin = time.monotonic()
+    def told(n: int) -> None:
+        line.tick(f'{found.submission}: timed in turns, {n} so far', time.monotonic() - begin)
+
+    outcome = duel.fight(functools.partial(runner, program), functools.partial(runner, bench.program),
+                         bench.args.seconds, told)
+    found.turns, found.no_speed = outcome.turns, outcome.why
+    if outcome.speed:
+        found.speed = outcome.speed.word
+        found.ratio, found.low, found.high = (round(value, 4) for value in outcome.speed[:3])
+        found.turns = outcome.speed.turns
+
+
+def grade(bench: Bench, found: Found, text: str, line: Line) -> Optional[figures.Result]:
+    """Fills in what is found of a submission. Returns its first run, if it is right."""
+    with tempfile.TemporaryDirectory(prefix='rooftop-grade-') as scratch:
+        try:
+            scratch = os.path.realpath(scratch)
+            own = lessons.text_of(os.path.join(bench.task.tree, bench.task.file))
+            found.original = like(text, own)
+            source = os.path.join(scratch, bench.task.base)
+            disk.save_bytes(source, text.encode('utf-8', 'replace'))
+            line.tick(f'{found.submission}: compiling', 0)
+            program = attempt.build(bench.task, source, bench.build, scratch, bench.seeing(scratch))
+            line.tick(f'{found.submission}: is it right?', 0)
+            got = bench.run(program, bench.task.rung.name, bench.options + bench.only, scratch)
+        except NotBuilt as why:
+            found.verdict = 'INVALID'
+            found.why = f'it is not built: {why}'.replace(source, os.path.basename(found.file))
+            return None
+        if isinstance(got, NotRight):
+            found.verdict = 'INVALID' if got.status == INVALID else ''
+            found.why = got.why
+            return None
+        rung = got.rungs[0]
+        found.verdict, found.checks = 'VALID', len(rung.row.checks)
+        found.seconds_per_unit, found.unit = rung.seconds, rung.unit
+        if bench.args.seconds and rung.seconds:
+            duel_of(bench, found, program, scratch, line)
+    return got
+
+
+# ---- What is said ----
+
+def lines_of(found: Found, first: Optional[figures.Result] = None) -> list[str]:
+    """Returns what is said of a submission, with the rates of its first run."""
+    out = ["this is the repository's file: what follows is the noise of this machine"] if found.original else []
+    if found.verdict != 'VALID':
+        return out + (found.why or 'not judged').splitlines()
+    out.append(f'right: {found.checks} checks held')
+    if first and found.seconds_per_unit:
+        rung = first.rungs[0]
+        out.append(f'yours: {"; ".join(lesson_page.measured(rung))}' + (', on a disturbed machine' if rung.row.disturbed
+                                                                        else ''))
+        out += lesson_page.timers(rung, first)
+    if found.ratio is not None:
+        out.append(f"speed: {found.ratio:.2f} of the repository's, 95 % interval {found.low:.2f} to {found.high:.2f}, "
+                   f'{found.turns} turns: {WORDS[found.speed]}')
+    elif found.no_speed:
+        out.append(f'speed: no mark: {found.no_speed}')
+    return out
+
+
+def short(found: Found) -> str:
+    """Returns one line on a submission."""
+    if found.verdict != 'VALID':
+        return f'{found.verdict or "not judged"}: {one_line(found.why.partition(chr(10))[0])}'
+    speed = f"{COMPARED[found.speed]} the repository's ({found.low:.2f} to {found.high:.2f})" if found.speed else \
+        f'no mark for speed: {found.no_speed.partition(":")[0]}' if found.no_speed else 'not timed'
+    return f'VALID, {speed}' + "; it is the repository's file" * found.original
+
+
+def neighbours(bench: Bench, found: Found, scratch: str) -> list[str]:
+    """Returns a line on the rungs beside it, by one run each: for a first look, not for a mark."""
+    said = []
+    for name in bench.task.neighbours:
+        got = bench.run(bench.program, name, bench.options, scratch)
+        rung = got.rungs[0] if isinstance(got, figures.Result) else None
+        if rung and rung.seconds and found.seconds_per_unit and not rung.row.disturbed:
+            said.append(f'{rung.seconds / found.seconds_per_unit:.1f} times as fast as {name}')
+    return [f'about {", ".join(said)} (one run each)'] if said else []
+
+
+def save(path: Optional[str], found: list[Found]) -> None:
+    """Writes the table that was asked for."""
+    if not path:
+        return
+    out = io.StringIO()
+    writer = csv.DictWriter(out, [member.name for member in dataclasses.fields(Found)], lineterminator='\n')
+    writer.writeheader()
+    for one in found:
+        writer.writerow({name: '' if value is None else value.replace('\n', '; ') if isinstance(value, str) else value
+                         for name, value in dataclasses.asdict(one).items()})
+    disk.save_bytes(path, out.getvalue().encode('utf-8', 'replace'))
+
+
+# ---- All of it ----
+
+def submissions(folder: str, task: tasks.Task) -> list[Found]:
+    """Returns the submissions in a folder: its files, and those of the task's name in its folders."""
+    try:
+        names = sorted(name for name in os.listdir(folder) if not name.startswith('.'))
+    except OSError as error:
+        raise Fault(USAGE, f'--all {folder}: {error.strerror}') from None
+    suffix, found = os.path.splitext(task.file)[1], []
+    for name in names:
+        path = os.path.join(folder, name)
+        if os.path.isdir(path):
+            found.append(Found(one_line(name), os.path.join(path, task.base)))
+        elif name.endswith(suffix):
+            found.append(Found(one_line(name[:-len(suffix)]), path))
+    if not found:
+        raise Fault(USAGE, f'--all {folder}: no submission in it: a file *{suffix}, or folders with {task.base}')
+    return found
+
+
+def grade_all(bench: Bench, found: list[Found]) -> int:
+    """Grades every submission, whatever one of them does."""
+    texts: list[Union[str, Fault]] = []
+    for one in found:  # before the first one runs: none can change another
+        try:
+            texts.append(text_in(one.file, follow=False))
+        except Fault as fault:
+            texts.append(fault)
+    width = max(len(one.submission) for one in found)
+    for i, (one, text) in enumerate(zip(found, texts), 1):
+        line = Line()
+        try:
+            if isinstance(text, Fault):
+                raise text
+            grade(bench, one, text, line)
+        except (Fault, OSError, MemoryError, ValueError) as fault:
+            one.verdict, one.why = '', str(fault) or type(fault).__name__
+        line.say(f'[{i}/{len(found)}] {one.submission:{width}}  {short(one)}')
+        save(bench.args.csv, found[:i])
+    right = sum(one.verdict == 'VALID' for one in found)
+    print(f'{bench.task.app} {bench.task.name}: {right} of {len(found)} right')
+    if any(one.verdict == 'INVALID' for one in found):
+        return INVALID
+    return VALID if right == len(found) else ENVIRONMENT
+
+
+def grade_one(bench: Bench, scratch: str) -> int:
+    args, line = bench.args, Line()
+    found = Found(os.path.basename(args.file), args.file)
+    first = grade(bench, found, text_in(args.file), line)
+    save(args.csv, [found])
+    if not found.verdict:
+        raise Fault(ENVIRONMENT, f'{args.name}: could not be judged: {found.why}')
+    if line.live:
+        line.say('')
+    print('\n'.join(lines_of(found, first)))
+    if found.ratio is not None:
+        print('\n'.join(neighbours(bench, found, scratch)))
+    print(f'{args.app} {args.name}: {found.verdict}')
+    return VALID if found.verdict == 'VALID' else INVALID
+
+
+def main(args: argparse.Namespace) -> int:
+    task = tasks.find(args.app, args.name, lessons.tree_of(args.source))
+    if bool(args.file) == bool(args.all):
+        raise Fault(USAGE, 'give a FILE to grade, or --all FOLDER')
+    if args.file and not os.path.isfile(args.file):
+        raise Fault(USAGE, f'{args.file}: no such file')
+    todo = submissions(args.all, task) if args.all else []
+    if args.csv:
+        disk.check_writable(args.csv)
+    refused = sandbox.refused()
+    if refused and not args.trust:
+        raise Fault(ENVIRONMENT, f'submissions cannot be confined here: {refused}; --trust runs them as you, unconfined')
+    if refused:
+        print(f'rooftop: submissions run unconfined: {refused}', file=sys.stderr)
+    os.environ.setdefault('ROOFTOP_INPUTS', os.path.join(task.tree, 'inputs'))  # the solution's program is elsewhere
+    with tempfile.TemporaryDirectory(prefix='rooftop-grade-') as scratch:
+        build = attempt.find_build(args.build, task.tree)
+        bench = Bench(args, task, build, attempt.repository_program(build, task.app),
+                      [*quick(task), '--seconds=0.1', *args.passed], task.exercise.options if task.exercise else [],
+                      sandbox.Box((args.all,) if args.all else (), (), args.memory_limit << 20, task.rung.kind != 'cpu',
+                                  bool(refused)))
+        return grade_all(bench, todo) if args.all else grade_one(bench, scratch)

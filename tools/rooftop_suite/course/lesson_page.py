@@ -1,0 +1,227 @@
+"""A lesson as a page (lesson.html) or as slides (slides.html): what is known of each rung.
+
+First the picture of the whole climb and the roofline; then a section per rung that ran here: idea, drawing, question
+with this machine's ceilings, and folded away the answer and what this machine did. Of the rungs that cannot run here it says
+why, together at the end. Nothing is shown that cannot be: no share above 102 %, no rate without a ceiling.
+"""
+import re
+from dataclasses import dataclass, field
+from typing import Optional
+
+from ..measure.programs import EXTENTS
+from ..pages import plots
+from ..results import figures
+from . import drawings, lessons, recorded
+
+NEAR = 0.6  # of a ceiling: less, and something else sets the time
+MOST_CODE = 25  # lines per rung
+LONGEST = 40  # letters of a kernel's name
+RATE = re.compile(r'\d\s(?:GB/s|TB/s|GFlop/s|TFlop/s)')
+
+
+@dataclass(repr=False, eq=False)
+class Page:
+    """What is known of one rung. functions: those that the lesson names, their source; changed: a diff of them, if they
+    have much in common with those of `before`."""
+    name: str
+    kind: str
+    ladder: str
+    lesson: Optional[lessons.Lesson]
+    rung: Optional[figures.Rung]
+    absent: str
+    before: str = ''
+    changed: list[str] = field(default_factory=list)
+    path: str = ''
+    functions: str = ''
+    counters: list[str] = field(default_factory=list)
+
+    def code(self) -> tuple[str, list[str]]:
+        """Returns what it is, and the first lines of the diff, or else of the functions."""
+        lines = self.changed or self.functions.splitlines()
+        left = len(lines) - MOST_CODE
+        more = [f'@@ {left} lines more are in {self.path} @@'] if left > 0 else []
+        return (f'What changed since {self.before}' if self.changed else 'The functions to look at'), \
+            lines[:MOST_CODE] + more
+
+
+@dataclass(repr=False, eq=False)
+class Lesson:
+    """A whole lesson. note: a line below the figures."""
+    app: str
+    text: lessons.Lessons
+    result: figures.Result
+    pages: list[Page]
+    command: str
+    note: str = ''
+
+    @property
+    def here(self) -> list[Page]:
+        return [one for one in self.pages if one.rung]
+
+    @property
+    def elsewhere(self) -> list[Page]:
+        return [one for one in self.pages if not one.rung]
+
+
+# ---- Questions with this machine's ceilings ----
+
+def question(lesson: Lesson, one: Page, text: str) -> str:
+    """Returns a question, and where it names the H200's ceilings those of this machine too."""
+    if not (one.rung and RATE.search(text)):
+        return text
+    bandwidth, _ = lesson.result.bandwidth(one.rung.processor)
+    fma = lesson.result.fma(one.rung.processor, one.rung.row.arithmetic)
+    said = [f'{figures.short(rate / 1e9)} {unit}' for rate, unit in ((bandwidth, 'GB/s'), (fma, 'GFlop/s')) if rate]
+    return f'{text} And on this machine, with {" and ".join(said)}?' if said else text
+
+
+# ---- What this machine did ----
+
+def limiter(rung: figures.Rung, threads: int) -> str:
+    """Returns what limits a rung, in words, from shares of the ceilings of the same job."""
+    shares = rung.shares()
+    if (rung.share_bandwidth or 0) > figures.MOST:
+        return 'a cache: it moves more than memory can (the ceiling is that of the working set of the whole run)'
+    if rung.row.disturbed or not shares:
+        return 'unknown: ' + ('the machine was disturbed' if rung.row.disturbed else 'it has no rates here')
+    share, what = shares[0]
+    if share >= NEAR:
+        return 'memory' if what == 'bandwidth' else 'arithmetic'
+    if rung.share_flops is None:
+        return f'latency, or arithmetic, whose ceiling is not measured ({rung.precision})'
+    waits = 'memory, barriers, atomics or launches' if rung.processor == 'gpu' else \
+        'caches or for one instruction after the other' + (', or for other threads' if threads > 1 else '')
+    return f'latency: neither ceiling is near; it waits for {waits}'
+
+
+def least(rung: figures.Rung, result: figures.Result) -> str:
+    """Returns how long the work of a rung takes at least on this machine, by each ceiling."""
+    bandwidth, _ = result.bandwidth(rung.processor)
+    fma = result.fma(rung.processor, rung.row.arithmetic)
+    if not (bandwidth and fma and rung.row.bytes_per_unit and rung.row.flop_per_unit):
+        return ''
+    by = [rung.row.bytes_per_unit / bandwidth, rung.row.flop_per_unit / fma]
+    scale, unit = figures.time_unit(by[:1])
+    return f"By this machine's ceilings: at least {figures.short(by[0] / scale)} {unit} per {rung.unit} for its " \
+           f'bytes, {figures.short(by[1] / scale)} {unit} for its flops.'
+
+
+def measured(rung: Optional[figures.Rung]) -> list[str]:
+    """Returns what was measured on this machine."""
+    if not (rung and rung.seconds):
+        return []
+    scale, unit = figures.time_unit([rung.seconds])
+    share = {what: share for share, what in rung.shares()}
+    arithmetic = next((what for what in share if what != 'bandwidth'), '')
+
+    def rate(value: Optional[float], what: str, of: str) -> str:
+        return f'{figures.short(value / 1e9)} {what}, {100 * share[of]:.0f} % of {of}' if value and of in share else ''
+
+    said = [f'{figures.short(rung.seconds / scale)} {unit} per {rung.unit}',
+            f'spread {100 * rung.spread:.1f} %' if rung.spread is not None and len(rung.windows) > 1 else '',
+            f'{rung.step} over {rung.after}' if rung.step else '',
+            f'{figures.short(rung.fom / 1e9)} {plots.CREDITED}' if rung.fom else '',
+            rate(rung.bytes, 'GB/s', 'bandwidth'), rate(rung.flops, 'GFlop/s', arithmetic)]
+    return [line for line in said if line]
+
+
+def timers(rung: figures.Rung, result: figures.Result) -> list[str]:
+    """Returns a table of the phases of a solve; there is no rate of what works in a cache."""
+    bandwidth, ranks, lines = result.bandwidth(rung.processor)[0], result.program.ranks, []
+    whole = max((row.seconds for row in rung.row.profile), default=0)
+    for row in rung.row.profile:
+        path = row.timer.split('/')
+        if len(path) == 2 and row.seconds and row.calls:
+            share = row.bytes / row.seconds / bandwidth if bandwidth else 0
+            moved = 'in a cache' if share > figures.MOST else f'{100 * share:.0f} %' if share else ''
+            lines.append(f'{100 * row.seconds / whole:6.1f} %  {recorded.time_text(row.seconds * ranks / row.calls):>8}  '
+                         f'{moved:>12}  {path[1]}')
+    return [f'{"of time":>8}  {"per call":>8}  {"of bandwidth":>12}', *lines] if lines else []
+
+
+def kernel_name(name: str) -> str:
+    """Returns the name of a kernel without its types and what Kokkos puts around it."""
+    inner = re.sub(r'^Kokkos::Impl::\w+<(?:Kokkos::Impl::)?|^void | ?\(.*', '', name)
+    return inner if len(inner) <= LONGEST else inner[:LONGEST - 1] + '…'
+
+
+def machine(lesson: Lesson, one: Page) -> list[tuple[str, str]]:
+    """Returns paragraphs and blocks on what was measured: (text, block) pairs; either may be empty."""
+    rung = one.rung
+    if not rung:
+        return []
+    if not rung.row.right:
+        failed = [f'{check.name}: {"not finite" if check.value is None else check.value}, bound {check.bound}'
+                  for check in rung.row.checks if not check.held]
+        return [(f'{rung.verdict} here: it was not timed.', '\n'.join(failed))]
+    named = '; '.join(measured(rung)) or 'verified, not timed'
+    disturbed = f' ({"; ".join(rung.row.disturbed)})' if rung.row.disturbed else ''
+    said = [(least(rung, lesson.result), ''), (f'On this machine: {named}.', ''),
+            (f'{rung.verdict}, {len(rung.row.checks)} checks held{disturbed}. What limits it here: '
+             f'{limiter(rung, lesson.result.program.threads)}.', '')]
+    tables = (('Where the time goes:', timers(rung, lesson.result)),
+              ('Counters:', one.counters))
+    said += [(name, '\n'.join(lines)) for name, lines in tables if lines]
+    return [pair for pair in said if any(pair)]
+
+
+def report(result: figures.Result, before: list[figures.Rung]) -> list[str]:
+    """Returns lines on the rung of a run, for a notebook."""
+    rung = result.rungs[0]
+    rung.step = rung.over(next((old for old in reversed(before) if old.name == rung.after), None))
+    unsteady = f'UNSTEADY: {"; ".join(rung.row.disturbed)}' if rung.row.disturbed else ''
+    return [line for line in (least(rung, result), *measured(rung), unsteady) if line]
+
+
+# ---- What a page takes ----
+
+def cells(rung: figures.Rung) -> list[str]:
+    return [f'{1e6 * rung.seconds:.2f}' if rung.seconds else '-', rung.step or '-',
+            figures.share_text(rung.share_bandwidth), figures.share_text(rung.share_flops)]
+
+
+def machine_line(result: figures.Result) -> str:
+    program, said = result.program, []
+    for processor in result.processors:
+        rate, how = result.bandwidth(processor)
+        fma = result.fma(processor, 'fp64')
+        name = program.gpu if processor == 'gpu' else program.cpu
+        said.append(f'{name}: {how} {figures.scaled(rate)} GB/s, FP64 FMA {figures.scaled(fma)} GFlop/s' if rate and fma
+                    else f'{name}: ceilings were not measured')
+    options = ', '.join(f'{name} {program.options[name]}' for name in EXTENTS[program.program])
+    return f'Measured {program.date[:10]} on {"; ".join(said)}; ranks {program.ranks}, threads {program.threads}. ' \
+           f'{options}.'
+
+
+def reasons(lesson: Lesson) -> list[str]:
+    """Returns a line per reason why rungs did not run here."""
+    why: dict[str, list[str]] = {}
+    for one in lesson.elsewhere:
+        why.setdefault(one.absent, []).append(one.name)
+    return [f'{", ".join(names)}: {reason}' for reason, names in why.items()]
+
+
+def answer(one: Page) -> list[str]:
+    """Returns the paragraphs that are folded away."""
+    return [one.lesson.answer, f'*What did not help.* {one.lesson.unhelpful}'] if one.lesson else []
+
+
+# ---- Pages ----
+
+def html(lesson: Lesson, template: str = 'lesson.html') -> str:
+    """Returns the page, or slides: after the slide that asks, one says what this machine did, with the climb up to this
+    rung."""
+    from ..pages import page, sections
+    from .prose import prose
+    drawn, result = sections.Figures(), lesson.result
+
+    def climb(number: int, one: Page) -> page.Markup:
+        so_far = [other.rung for other in lesson.here[:number] if other.rung and other.ladder == one.ladder]
+        return drawn.climb(lesson.app, one.ladder, so_far, f'-{number}')
+
+    climbs = [drawn.climb(lesson.app, ladder, rungs, str(i)) for i, (ladder, rungs) in enumerate(result.ladders().items())]
+    rows = [[one.name, *cells(one.rung), page.parts.verdict(one.rung.verdict)] for one in lesson.here if one.rung]
+    return page.render(template, title=lesson.text.title, lesson=lesson, prose=prose, kinds=plots.KINDS, question=question,
+                       machine=machine, answer=answer, reasons=reasons(lesson), machine_line=machine_line(result),
+                       parsed=drawings.parsed, climb=climb, climbs=page.join(climbs, '\n'), rows=rows,
+                       rooflines=drawn.rooflines(lesson.app, result), without_plots=plots.missing())

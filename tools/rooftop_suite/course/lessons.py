@@ -1,0 +1,270 @@
+"""The lessons: docs/lessons/APP.md, with a section per rung, together with the app's ladder.def and the rungs' sources.
+
+    ladder(app, tree)           [Rung] of ladder.def
+    read(app)                   Lessons: title, introduction, {rung: Lesson}
+    problems(app, tree)         what does not fit, a line each: a rung without a lesson, or the reverse, a lost name
+    own(rung)                   the rung's own file, which has its name; source(rung, lesson): the file to look at
+    take_out(text, names)       a source without the bodies of these functions
+
+A section is a sequence of labelled paragraphs, **Idea.** and so on, in the order of LABELS. **Source.** names another
+file than the rung's own, where there is more to see in it; **Differs from.** the rung to diff with, if it is not
+ladder.def's; **Drawing.** who touches what (drawings.py); and **Exercise.** the functions to write, options to run
+them with, and the task:
+
+    **Exercise.** `along_i`, `along_rows` with `--choose loops=lines`: derivatives along i, and along j or k.
+"""
+import os
+import re
+import textwrap
+from typing import NamedTuple, Optional
+
+from .. import ENVIRONMENT, USAGE, Fault, results, shipped, source_tree
+from . import drawings
+
+LABELS = ('Idea', 'Predict', 'Answer', 'What did not help here', 'Look at')  # every section has them
+MORE = ('Source', 'Differs from', 'Exercise', 'Drawing')  # some sections have these too
+KINDS = {'CPU': 'cpu', 'CUDA': 'cuda', 'KOKKOS': 'kokkos', 'OPENACC': 'openacc'}
+SUFFIXES = {'cpu': 'c', 'cuda': 'cu', 'kokkos': 'cpp', 'openacc': 'c'}
+
+
+class Rung(NamedTuple):
+    """A line of ladder.def."""
+    app: str
+    name: str
+    kind: str
+    after: str
+    ladder: str
+    idea: str
+
+
+class Exercise(NamedTuple):
+    names: list[str]
+    options: list[str]
+    task: str
+
+
+class Lesson(NamedTuple):
+    """A section. source and before: '' where ladder.def decides; within: what includes the source, '' for the rung's."""
+    idea: str
+    predict: str
+    answer: str
+    unhelpful: str
+    look: str
+    source: str
+    before: str
+    exercise: Optional[Exercise]
+    drawing: str = ''
+    within: str = ''
+
+
+class Lessons(NamedTuple):
+    title: str
+    introduction: str
+    of: dict[str, Lesson]
+
+
+def text_of(path: str) -> str:
+    try:
+        with open(path, encoding='utf-8') as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Fault(ENVIRONMENT, f'{path}: {getattr(error, "strerror", None) or "not text"}') from None
+
+
+def tree_of(given: Optional[str]) -> str:
+    """Returns the source tree, for what cannot be done without it."""
+    tree = given or source_tree()
+    if not tree:
+        raise Fault(ENVIRONMENT, 'this suite is installed: give its source tree with --source DIR')
+    if not os.path.isfile(os.path.join(tree, 'apps', 'nekbone', 'ladder.def')):
+        raise Fault(USAGE, f'--source {tree}: not the source tree, there is no apps/nekbone/ladder.def')
+    return os.path.abspath(tree)
+
+
+# ---- The ladder ----
+
+RUNG = re.compile(r'^RUNG\(([\w-]+),\s*(\w+),\s*"([^"]*)",\s*(?:"([^"]*)",\s*)?\w+,\s*'
+                  r'((?:"(?:[^"\\]|\\.)*"\s*)+)\)', re.M)
+
+
+def ladder(app: str, tree: str) -> list[Rung]:
+    path = os.path.join(tree, 'apps', app, 'ladder.def')
+    rungs = []
+    for name, kind, after, of, idea in RUNG.findall(text_of(path)):
+        if kind not in KINDS:
+            raise Fault(ENVIRONMENT, f'{path}: {name}: its kind is {kind}, which lessons.py does not know')
+        rungs.append(Rung(app, name, KINDS[kind], after, of, ''.join(re.findall(r'"((?:[^"\\]|\\.)*)"', idea))))
+    if not rungs:
+        raise Fault(ENVIRONMENT, f'{path}: no RUNG(...) in it')
+    return rungs
+
+
+def rung_of(app: str, name: str, tree: str) -> Rung:
+    rungs = ladder(app, tree)
+    for rung in rungs:
+        if rung.name == name:
+            return rung
+    raise Fault(USAGE, f"{app} has no rung '{name}'; known: {', '.join(rung.name for rung in rungs)}")
+
+
+def own(rung: Rung) -> str:
+    """Returns the path under the tree of the rung's own file, which has the rung's name."""
+    name = rung.name.replace('-', '_').lower()
+    return os.path.join('apps', rung.app, rung.kind, f'{name}.{SUFFIXES[rung.kind]}')
+
+
+def source(rung: Rung, lesson: Lesson) -> str:
+    """Returns the path under the tree of the file to look at."""
+    return os.path.join('apps', rung.app, lesson.source) if lesson.source else own(rung)
+
+
+def looked_at(rung: Rung, lesson: 'Lesson') -> list[str]:
+    """Returns the paths under the tree of the sources that a lesson looks at: the rung's, and those that it links."""
+    linked = re.findall(r'\]\(\.\./\.\./(apps/[^)#]*\.(?:c|h|cu|cuh|cpp|hpp|inc))\)', lesson.look)
+    return [source(rung, lesson), *linked]
+
+
+# ---- The lessons ----
+
+def code_in(text: str) -> list[str]:
+    """Returns the words of a paragraph that are in `backquotes`."""
+    return re.findall(r'`([^`]+)`', text)
+
+
+def plain(text: str) -> str:
+    """Returns a lesson's text with its links as text, those to files by their name as code: targets are elsewhere."""
+    def named(link: 're.Match[str]') -> str:
+        return f'`{link[1]}`' if link[2].partition('#')[0].endswith('/' + link[1]) else link[1]
+    return re.sub(r'\[([^\]]*)\]\(([^)]*)\)', named, re.sub(r'\[`([^\]]*)`\]\(', r'[\1](', text))
+
+
+def exercise_in(text: str, where: str) -> Exercise:
+    found = re.fullmatch(r'((?:`\w+`(?:, )?)+)(?: with `([^`]+)`)?: (.+)', text, re.S)
+    if not found:
+        raise Fault(ENVIRONMENT, f'{where}: Exercise: not "`function`, ..: task"')
+    return Exercise(code_in(found[1]), (found[2] or '').split(), ' '.join(found[3].split()))
+
+
+def lesson_in(text: str, where: str) -> Lesson:
+    parts = re.split(r'^\*\*([\w ]+)\.\*\*[ \n]', text, flags=re.M)
+    labels, paragraphs = parts[1::2], dict(zip(parts[1::2], (part.strip() for part in parts[2::2])))
+    if parts[0].strip() or tuple(labels[:len(LABELS)]) != LABELS or not all(paragraphs.values()):
+        raise Fault(ENVIRONMENT, f'{where}: has {", ".join(labels) or "no labels"}; needed: {", ".join(LABELS)}, each '
+                    'with a text')
+    if len(set(labels)) != len(labels) or not set(labels) <= set(LABELS + MORE):
+        raise Fault(ENVIRONMENT, f'{where}: has {", ".join(labels)}; also known: {", ".join(MORE)}, each once')
+    named = [(code_in(paragraphs.get(label, '')) or [''])[0] for label in ('Source', 'Differs from')]
+    exercise = exercise_in(paragraphs['Exercise'], where) if 'Exercise' in paragraphs else None
+    idea, predict, answer, unhelpful, look = (paragraphs[label] for label in LABELS)
+    return Lesson(idea, predict, answer, unhelpful, look, named[0], named[1], exercise,
+                  paragraphs.get('Drawing', ''), (code_in(paragraphs.get('Source', '')) + ['', ''])[1])
+
+
+def read(app: str) -> Lessons:
+    if app not in results.APPS:
+        raise Fault(USAGE, f"there is no app '{app}'; known: {', '.join(results.APPS)}")
+    path = shipped('docs', 'lessons', f'{app}.md')
+    head, *sections = re.split(r'^## ', text_of(path), flags=re.M)
+    title, _, introduction = head.partition('\n')
+    lessons: dict[str, Lesson] = {}
+    for section in sections:
+        name, _, text = section.partition('\n')
+        if name in lessons:
+            raise Fault(ENVIRONMENT, f'{path}: {name}: there are two lessons on it')
+        lessons[name] = lesson_in(text, f'{path}: {name}')
+    return Lessons(title.lstrip('# '), introduction.strip(), lessons)
+
+
+def problems(app: str, tree: str) -> list[str]:
+    """Returns what does not fit together, a line each."""
+    lessons, rungs = read(app).of, {rung.name: rung for rung in ladder(app, tree)}
+    wrong = [f'{app}: {name} is in ladder.def and has no lesson' for name in rungs if name not in lessons]
+    wrong += [f'{app}: {name} has a lesson and is not in ladder.def' for name in lessons if name not in rungs]
+    for name in (name for name in rungs if name in lessons):
+        rung, lesson = rungs[name], lessons[name]
+        if lesson.before and lesson.before not in rungs:
+            wrong.append(f'{app}: {name} differs from {lesson.before}, which is no rung')
+        if lesson.drawing and drawings.problem(lesson.drawing):
+            wrong.append(f'{app}: {name}: {drawings.problem(lesson.drawing)}')
+        try:
+            path = source(rung, lesson)
+            text = text_of(os.path.join(tree, path))
+            text_of(os.path.join(tree, own(rung)))
+            if lesson.exercise:
+                take_out(text, lesson.exercise.names, path)
+            elif rung.kind == 'cpu' and rung.after:
+                wrong.append(f'{app}: {name} has no exercise')
+        except Fault as fault:
+            wrong.append(f'{app}: {name}: {fault}')
+    return wrong
+
+
+# ---- Exercises: a source without some bodies ----
+
+TEXTS = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)+\'', re.S)  # comments, strings, letters
+
+
+def blanked(text: str) -> str:
+    """Returns the text with comments, strings and characters as blanks, every other character where it was."""
+    return TEXTS.sub(lambda match: re.sub(r'[^\n]', ' ', match[0]), text)
+
+
+def closing(text: str, at: int) -> int:
+    """Returns where the bracket that opens at `at` is closed; -1: nowhere."""
+    pairs = {'(': ')', '{': '}'}
+    opened, closed, depth = text[at], pairs[text[at]], 0
+    for i in range(at, len(text)):
+        depth += (text[i] == opened) - (text[i] == closed)
+        if depth == 0:
+            return i
+    return -1
+
+
+class Body(NamedTuple):
+    """The body of a function, text[begin:end], and what replaces it."""
+    begin: int
+    end: int
+    instead: str
+
+
+def bodies(text: str, name: str) -> list[Body]:
+    """Returns each body of a function of this name, or of a macro used as one."""
+    blank, found = blanked(text), []
+    for match in re.finditer(rf'\b{name}\s*\(', blank):
+        end = closing(blank, match.end() - 1)
+        opening = re.compile(r'\)\s*(?:const\s*)?\{').match(blank, end) if end > 0 else None
+        last = re.compile(r'(?:[^\n]*\\\n)*[^\n]*').match(blank, end + 1)
+        if last and re.search(r'#define[ \t]+$', blank[:match.start()]):
+            found.append(Body(end + 1, last.end(), ' \\\n    do { /* to write */ \\\n    } while (0)'))
+        elif opening:
+            begin = opening.end()
+            declared = re.split(r'[;{}]|\n\s*\n', blank[:match.start()])[-1]
+            nothing = '' if re.search(r'\bvoid\b', declared) else '\n    return {};'
+            found.append(Body(begin, closing(blank, begin - 1), f'\n    /* to write */{nothing}\n'))
+    return found
+
+
+def functions(text: str, names: list[str]) -> str:
+    """Returns the functions and macros of these names with the comments above them, in the order of the names."""
+    found: dict[int, str] = {}
+    for body in (body for name in names for body in bodies(text, name)):
+        begin, close = text.rfind('\n\n', 0, body.begin) + 1, text.find('\n', body.end)
+        found.setdefault(begin, text[begin:close if close > 0 else len(text)].strip('\n'))
+    return '\n\n'.join(found.values()) + ('\n' if found else '')
+
+
+def take_out(text: str, names: list[str], path: str) -> str:
+    """Returns the text without the bodies of these functions: it still compiles, and it is wrong."""
+    for name in names:
+        found = bodies(text, name)
+        if not found:
+            raise Fault(ENVIRONMENT, f'{path}: no function {name} to take out')
+        for begin, end, instead in reversed(found):
+            text = text[:begin] + instead + text[end:]
+    return text
+
+
+def filled(text: str, width: int = 100) -> str:
+    """Returns paragraphs in lines of a width."""
+    return '\n\n'.join(textwrap.fill(' '.join(part.split()), width, break_long_words=False, break_on_hyphens=False)
+                       for part in text.split('\n\n'))

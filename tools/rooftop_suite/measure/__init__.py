@@ -1,0 +1,1 @@
+"""Measuring: the programs, the machine, and the commands that run them."""

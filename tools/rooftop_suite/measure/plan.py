@@ -1,0 +1,246 @@
+"""What `rooftop run` is to run: the options in force, the steps they make, and how long each will take.
+
+Base: each app with its default options, which are the fastest known on that kind of machine. Peak: each app that a
+choice was declared for, with this choice, on the same problem. `Plan.ask` has the programs preview their steps, so that
+what they would refuse is refused before a folder is made.
+"""
+import argparse
+import os
+import re
+import shlex
+from collections.abc import Container, Iterator
+from typing import Any
+
+from .. import ENVIRONMENT, USAGE, Fault, Json, aligned, results
+from ..cli import count, minutes, seconds
+from ..results import OFFICIAL, Step
+from . import machine, programs
+from .programs import EXTENTS
+
+
+DEFAULTS = {'windows': 5, 'seconds': 5.0, 'ladder_seconds': 0.3, 'ranks': 1, 'nonce': '', 'peak': []}
+PICTURES = {'gfnn-wave': ['--elements', '48x48x48', '--frequency', '5000', '--steps', '14']}
+SHORTER = {'gfnn-wave': ['--steps', '1']}  # of ladders on CPUs: its reference solve is 24 times slower than the rung's
+# What a choice of peak may set: how an app computes, not what.
+FREE = {'rung', 'choose', 'tuning', 'no-tuning', 'transport', 'threads'}
+FREE_OF = {'nekbone': {'ranks'}, 'alya-rhs': {'reorder', 'partition'},
+           'fun3d-mcpi': {'offdiagonal', 'dq', 'accumulate'},
+           'gfnn-wave': {'precond', 'coef', 'kernels', 'degree', 'precision', 'vectors', 'ranks'}}
+
+# What set-up and verification take: bytes per second of the problem; a ladder and a picture as multiples of one rung.
+SET_UP, SET_UP_GPU = 2.0**25, 2.0**28
+BYTES = {'tiny': 2.0**26, 'small': 2.0**30, 'medium': 2.0**33, 'large': 2.0**35, 'full': 2.0**36}
+LADDER, PICTURE = 4.0, 2.0
+WARM_UP, CEILINGS = 0.2, 1.15  # shares of what is timed: the programs' warm-up; all of it with the ceilings
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that decide what is run."""
+    add = parser.add_argument
+    add('--size', choices=results.SIZES, help='memory per rank: see a program\'s --help (default: small with a GPU, '
+        'tiny without)')
+    add('--apps', metavar='APP,..', help='only these (default: all four)')
+    add('--rung', metavar='NAME', help='this rung instead of the default one; with --apps APP')
+    add('--official', action='store_true', default=None, help='under the rules for results that are published: '
+        'warm-up of 3 s, windows of 10 s, all apps, size small or above')
+    add('--peak', action='append', metavar="'APP: OPTIONS'", help="the choice for an app, timed beside its defaults: "
+        "'alya-rhs: --rung patch --tuning FILE'; once per app")
+    add('--seconds', type=seconds, metavar='S', help='of timing per app, in all windows (default 5)')
+    add('--windows', type=count, metavar='N', help='timed windows, 5 or more (default 5)')
+    add('--no-ladders', action='store_true', default=None, help='leave out the ladders and pictures')
+    add('--ladder-size', choices=results.SIZES, help='(default: with a GPU --size, and only its rungs; else tiny)')
+    add('--ladder-seconds', type=seconds, metavar='S', help='of timing per rung (default 0.3)')
+    add('--nonce', metavar='TEXT', help='a word from the buyer: it seeds all inputs and is recorded in every result')
+    programs.add_launcher(parser)
+    add('--ranks', type=count, metavar='N', help='of MPI (default 1)')
+    add('--device', metavar='LIST', help='cpu, or GPU ordinals, as the programs take it')
+    add('--threads', type=count, metavar='N', help='per rank (default: its cores)')
+
+
+GIVEN = ('size', 'apps', 'rung', 'official', 'peak', 'seconds', 'windows', 'no_ladders', 'ladder_size', 'ladder_seconds',
+         'nonce', 'launcher', 'ranks', 'device', 'threads', 'bindir')  # options that decide what is run
+
+
+def given(args: argparse.Namespace) -> Json:
+    """Returns the options on the command line, by name."""
+    return {name: getattr(args, name) for name in GIVEN if getattr(args, name) is not None}
+
+
+def choices_of(declared: list[str]) -> dict[str, list[str]]:
+    """Returns {app: options} of --peak 'APP: OPTIONS'."""
+    found: dict[str, list[str]] = {}
+    for text in declared:
+        app, colon, rest = text.partition(':')
+        app = app.strip()
+        try:
+            words = [part for word in shlex.split(rest)
+                     for part in (word.split('=', 1) if word.startswith('--') else [word])]
+        except ValueError as error:
+            raise Fault(USAGE, f'--peak {text}: {error}') from None
+        if app not in results.APPS or not colon or not words:
+            raise Fault(USAGE, f"--peak {text}: write 'APP: --option value ..', with APP one of "
+                        f'{", ".join(results.APPS)}')
+        if app in found:
+            raise Fault(USAGE, f'--peak {app}: declared twice')
+        for name in [word for word in words if word.startswith('-')]:
+            if name[2:] not in FREE | FREE_OF[app]:
+                raise Fault(USAGE, f'--peak {app}: {name} is not free; a choice may set '
+                            f'{", ".join(f"--{free}" for free in sorted(FREE | FREE_OF[app]))}')
+        found[app] = words
+    return found
+
+
+class Plan:
+    """The options in force, and the steps they make."""
+
+    def __init__(self, options: Json) -> None:
+        get: Any = {**DEFAULTS, **options}.get
+        self.given = options
+        self.official = bool(get('official'))
+        self.apps: list[str] = options['apps'].split(',') if 'apps' in options else list(results.APPS)
+        self.programs = {app: programs.find(app, options.get('bindir')) for app in self.apps}
+        self.gpu = get('device') != 'cpu' and any(map(programs.has_gpu, self.programs.values()))
+        self.size: str = get('size') or ('small' if self.gpu else 'tiny')
+        self.ladder_size: str = get('ladder_size') or (self.size if self.gpu else 'tiny')
+        self.windows: int = get('windows')
+        self.ladder_seconds: float = get('ladder_seconds')
+        self.seconds: float = OFFICIAL.window * self.windows if self.official else get('seconds')
+        self.ranks: int = get('ranks')
+        self.nonce: str = get('nonce')
+        self.launcher = programs.launcher_words(get('launcher'), self.ranks)
+        self.peak = choices_of(get('peak'))
+        self.previews: dict[str, programs.Preview] = {}  # by step; see ask
+        for wrong, why in self.refusals():
+            if wrong:
+                raise Fault(USAGE, why)
+        self.check_programs()
+
+    def refusals(self) -> Iterator[tuple[bool, str]]:
+        """Yields (whether it is so, why these options are refused)."""
+        given, first = self.given, self.apps[0]
+        yield len(set(self.apps)) != len(self.apps), f'--apps {given.get("apps")}: an app is listed twice'
+        yield not 5 <= self.windows <= 64, f'--windows {self.windows}: the median is of 5 to 64'
+        yield self.seconds <= 0, '--seconds must be above 0'
+        yield 'nonce' in given and not self.nonce.strip(), '--nonce: give it a word'
+        yield not self.nonce.isprintable(), f"--nonce '{self.nonce}': give it letters and digits"
+        if 'rung' in given:
+            yield len(self.apps) > 1, f'--rung {given["rung"]}: add --apps APP, the app that has it'
+            names = [rung.name for rung in programs.rungs(self.programs[first])]
+            yield given['rung'] not in names, f'--rung {given["rung"]}: {first} has {", ".join(names)}'
+        if self.official:
+            for name, why in (('seconds', 'windows are of 10 s'), ('apps', 'all four are run')):
+                yield name in given, f'--official and --{name} exclude each other: {why}'
+            for name in machine.FOREIGN:
+                yield bool(os.environ.get(name)), \
+                    f'--official and {name}={os.environ.get(name)} exclude each other: unset it'
+            yield self.size == 'tiny', '--official needs --size small or above: tiny is for tests'
+        yield bool(self.peak) and self.size in ('large', 'full'), \
+            f'--peak needs a fixed problem, and --size {self.size} depends on the memory that is free'
+        for app in self.peak:
+            yield app not in self.apps, f'--peak {app}: --apps leaves it out'
+
+    def check_programs(self) -> None:
+        needed = {'--json', '--dry-run'} | ({'--window', '--warm-up'} if self.official else set()) | \
+            ({'--nonce'} if self.nonce else set())
+        for program in self.programs.values():
+            missing = sorted(needed - programs.options(program))
+            if missing:
+                raise Fault(ENVIRONMENT, f'{program} is too old for {", ".join(missing)}: build it again')
+
+    # ---- Steps ----
+
+    def common(self) -> list[str]:
+        """Returns the arguments of all steps."""
+        words = []
+        for name in ('nonce', 'device', 'threads'):
+            words += [f'--{name}', str(self.given[name])] if name in self.given else []
+        return words
+
+    def rung(self) -> list[str]:
+        return ['--rung', self.given['rung']] if 'rung' in self.given else []
+
+    def timing(self) -> list[str]:
+        words = ['--seconds', f'{self.seconds:g}', '--windows', str(self.windows)]
+        if self.official:
+            words += ['--warm-up', f'{OFFICIAL.warm_up:g}', '--window', f'{OFFICIAL.window:g}']
+        return words
+
+    def base(self) -> list[Step]:
+        return [self.step(app, app, ['--size', self.size] + self.rung() + self.timing()) for app in self.apps]
+
+    def peaks(self) -> list[Step]:
+        """Returns the steps of declared choices, with the extents of base. Call ask first."""
+        return [self.step(f'peak-{app}', app, [*self.extents(app), *self.peak[app], *self.timing()])
+                for app in self.apps if app in self.peak]
+
+    def extents(self, app: str) -> list[str]:
+        there = self.previews[app].options
+        return [word for name in EXTENTS[app] for word in (f'--{name}', there[name])]
+
+    def others(self) -> list[Step]:
+        """Returns what is not a figure of merit: ladders and pictures."""
+        steps: list[Step] = []
+        for app in self.apps if not self.given.get('no_ladders') else ():
+            less = ['--only', 'gpu'] if self.gpu else SHORTER.get(app, [])
+            steps.append(self.step(f'ladder-{app}', app, [
+                '--ladder', *less, '--size', self.ladder_size, '--seconds', f'{self.ladder_seconds:g}']))
+        for app in PICTURES if steps else ():
+            if app in self.apps:
+                steps.append(self.step(f'picture-{app}', app, [
+                    *PICTURES[app], '--seconds', '0', '--picture', f'{app}-picture.vti']))
+        return steps
+
+    def steps(self) -> list[Step]:
+        """Returns the steps, all measured runs first: if time runs out, they are what counts."""
+        return self.base() + self.peaks() + self.others()
+
+    def step(self, name: str, app: str, arguments: list[str]) -> Step:
+        command = [self.programs[app], *arguments, *self.common()]
+        return Step.from_json({
+            'name': name, 'app': app, 'command': programs.launched(command, self.launcher, self.ranks),
+            'state': 'waiting', 'exit': None, 'seconds': None, 'json': f'{name}.json', 'output': f'{name}.out',
+            'sha256': None, 'why': '', 'attempts': 0})
+
+    # ---- What the programs say of them ----
+
+    def preview(self, step: Step) -> programs.Preview:
+        at = step.command.index(self.programs[step.app])
+        try:
+            return programs.preview(step.command[at:], step.command[:at], self.ranks)
+        except Fault as fault:
+            raise Fault(fault.status, f'{step.name}: {fault}') from None
+
+    def ask(self, everything: bool = False) -> None:
+        """Has the programs preview the measured steps, or all steps; Fault if one would be refused."""
+        for steps in (self.base, self.peaks, self.others if everything else list):  # peaks need what base says
+            self.previews.update({step.name: self.preview(step) for step in steps()})
+
+    # ---- How long they take ----
+
+    def guess(self, step: Step) -> float:
+        """Returns about how many seconds a step takes: what is timed, and set-up and verification."""
+        ladder = step.name.startswith('ladder')
+        need = programs.bytes_of(self.previews[step.name].memory) if step.name in self.previews else 0
+        once = (need or BYTES[self.ladder_size if ladder else self.size]) / (SET_UP_GPU if self.gpu else SET_UP)
+        if step.name.startswith('picture'):
+            return PICTURE * once
+        if ladder:
+            rungs = sum(not rung.absent and (not self.gpu or rung.kind != 'cpu')
+                        for rung in programs.rungs(self.programs[step.app]))
+            return LADDER * once + CEILINGS * (1 + WARM_UP) * self.ladder_seconds * rungs
+        return once + CEILINGS * (self.seconds + (OFFICIAL.warm_up if self.official else WARM_UP * self.seconds))
+
+    def limit(self, step: Step) -> float:
+        """Returns the seconds after which a step is taken to hang."""
+        return 300 + 20 * self.guess(step)
+
+    def listing(self, done: Container[str] = ()) -> str:
+        """Returns a table of the steps, for --dry-run, without those that are done: time, memory, command. Call ask
+        first."""
+        steps = [step for step in self.steps() if step.name not in done]
+        rows = [(step.name, minutes(self.guess(step)),
+                 re.sub(r' of [\d.]+ \w+ free', '', self.previews[step.name].memory), shlex.join(step.command))
+                for step in steps]
+        lines = aligned(rows, (0, 2, 3))
+        return '\n'.join([*lines, f'{len(steps)} step{"s" * (len(steps) != 1)}, about '
+                          f'{minutes(sum(map(self.guess, steps)))}'])

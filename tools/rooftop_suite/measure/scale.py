@@ -1,0 +1,204 @@
+"""`rooftop scale`: an app over ranks (one GPU per rank, where there are GPUs), strong and weak.
+
+Strong: the problem of one rank, at the size given, on more and more ranks; efficiency = t(1) / (p t(p)). nekbone gets
+slightly fewer elements where the boxes of some number of ranks would not divide them. Weak: that size on every rank;
+efficiency = FOM(p) / (p FOM(1)), because the shapes that fit p ranks are not exactly p times as large. If the smallest
+number of ranks is above 1, it takes the place of 1. One solve with the timers on says where the time of an average rank
+goes. Exposed communication is what is not computing: the part of packing, messages, sums and waiting that
+computation did not hide; one rank has none. Results are kept as in `rooftop run`: finished runs are not repeated.
+"""
+import argparse
+import math
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+
+from .. import ENVIRONMENT, USAGE, VALID, Fault, results
+from ..cli import count, counts, minutes, seconds
+from ..results import Point, Program, Scale, disk
+from ..results.judge import efficiency_of
+from ..results.records import Record
+from . import machine, programs
+from .run import lock
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add('app', metavar='APP', help=', '.join(results.APPS))
+    add('--ranks', type=counts, metavar='N,N..', help='(default: 1, 2, 4 .. up to the GPUs, or the cores)')
+    add('--size', choices=results.SIZES, default='tiny', help='of the problem of one rank (default tiny)')
+    add('--seconds', type=seconds, default=2.0, metavar='S', help='of timing per run (default 2)')
+    programs.add_launcher(parser)
+    add('--device', metavar='LIST', help='cpu, or GPU ordinals')
+    add('--threads', type=count, metavar='N', help='per rank, the same in all runs (default: the cores over the most '
+        'ranks; with --launcher, the cores of the rank)')
+    add('--nonce', metavar='TEXT', help='a word from the buyer')
+    add('--into', metavar='DIR', help='for scale-APP.json and the runs it is made of (default scale-APP)')
+    add('--limit', type=seconds, default=1800.0, metavar='S', help='most seconds per run (default 1800)')
+    programs.add_arguments(parser)
+
+
+def divisor(ranks: list[int]) -> int:
+    """Returns a number such that for each of these numbers of ranks some box divides extents that are multiples of it:
+    the prime factors of a number of ranks, shared out evenly over three directions."""
+    needed: dict[int, int] = {}
+    for number in ranks:
+        factor, rest = 2, number
+        while rest > 1:
+            power = 0
+            while rest % factor == 0:
+                rest, power = rest // factor, power + 1
+            needed[factor] = max(needed.get(factor, 0), -(-power // 3))
+            factor += 1
+    return int(math.prod(factor ** power for factor, power in needed.items()))
+
+
+def divided(extents: str, by: int) -> str:
+    """Returns '7x9x4' as multiples of `by`, the nearest below."""
+    return 'x'.join(str(max(int(extent) // by, 1) * by) for extent in extents.split('x'))
+
+
+class Scaling:
+    """The runs of an app. ran: there is a result; status: of the command."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        self.args, self.program = args, programs.find(args.app, args.bindir)
+        most = len(machine.gpus()) or len(os.sched_getaffinity(0))
+        self.ranks: list[int] = args.ranks or [1 << i for i in range(most.bit_length())]
+        self.launcher = programs.launcher_words(args.launcher, 2)
+        self.status, self.ran = VALID, False
+        if args.threads is None and not self.launcher:
+            args.threads = max(1, machine.cores() // max(self.ranks))
+        given = {'seconds': f'{args.seconds:g}', 'device': args.device, 'threads': args.threads, 'nonce': args.nonce}
+        self.common = ['--profile', *(f'--{name}={value}' for name, value in given.items() if value is not None)]
+
+    def run(self, kind: str, ranks: int, problem: list[str]) -> Program:
+        """Runs the program, unless it was run so before; Fault if that gives no result."""
+        name, words = f'{kind}-{ranks}-{self.args.app}', [*problem, *self.common]
+        json, output, command = (os.path.join(self.args.into, file) for file in (
+            f'{name}.json', f'{name}.out', f'.{name}.command'))
+        asked = shlex.join([self.program, *self.launcher, *words])
+        try:
+            kept = disk.read_bytes(command).decode() == asked and results.load(json, Program, self.args.nonce or '')
+        except (OSError, Fault):
+            kept = None
+        if kept:
+            self.ran = True
+            return kept
+        print(f'{name}: {self.args.app} on {ranks}', file=sys.stderr, flush=True)
+        got = programs.measure(self.program, words, json, output, self.launcher, ranks, self.args.nonce or '',
+                               self.args.limit)
+        if not got.result:
+            if not self.ran:  # a refusal leaves nothing
+                disk.remove(output)
+            raise Fault(programs.status_of(got.ended), f'{name}: {got.why}' + f' (see {output})' * self.ran)
+        if got.result.ranks != ranks:
+            raise Fault(ENVIRONMENT, f'{name}: the program ran on {got.result.ranks} ranks: was it built with the MPI of '
+                        'the launcher?')
+        self.ran = True
+        disk.save_bytes(command, asked.encode())
+        print(f'{name}: {minutes(got.ended.seconds)}', file=sys.stderr, flush=True)
+        return got.result
+
+    def fixed(self, ran: Program) -> list[str]:
+        """Returns the options of the problem that strong scaling divides."""
+        extents = {name: str(ran.options[name]) for name in programs.EXTENTS[self.args.app]}
+        if self.args.app == 'nekbone':
+            extents['elements'] = divided(extents['elements'], divisor(self.ranks))
+        return [word for name, value in extents.items() for word in (f'--{name}', value)]
+
+    def series(self, kind: str) -> list[Point]:
+        """Returns the points of one kind. A number of ranks that fails ends the series: earlier points count."""
+        points: list[Point] = []
+        problem = size = ['--size', self.args.size]
+        for ranks in self.ranks:
+            try:
+                ran = self.run(kind if points else 'weak', ranks, problem)
+            except Fault as fault:
+                if not points:
+                    raise
+                print(f'rooftop: {fault}', file=sys.stderr)
+                points.append(Point(ranks=ranks, verdict=None, why=str(fault)))
+                self.status = max(self.status, fault.status)
+                break
+            if kind == 'strong' and problem == size:  # the same problem for all
+                problem = self.fixed(ran)
+                if any(str(ran.options[name[2:]]) != value for name, value in zip(problem[::2], problem[1::2])):
+                    ran = self.run(kind, ranks, problem)
+            points.append(point_of(kind, ranks, ran, points))
+        return points
+
+
+# ---- Where the time of a profiled solve goes ----
+
+PHASES = {'pack': 'pack', 'unpack': 'pack', 'messages': 'messages', 'sum': 'sums', 'waiting': 'waiting'}
+PARTS = ('compute', *dict.fromkeys(PHASES.values()))
+EXCHANGES = ('halo', 'gather-scatter')  # timers around an exchange
+
+
+def phases_of(profile: Sequence[Record], ranks: int) -> dict[str, float]:
+    """Returns the seconds of each phase, of an average rank. What is in no timer of a phase is computing; an exchange
+    on the stream of GPUs is not divided, and is messages. Nothing if there is no profile, or if several ranks have no
+    timer of a phase, because a kernel does everything."""
+    seconds = dict.fromkeys(PARTS, 0.0)
+    told = ranks == 1
+    for timer in profile:
+        below = [other for other in profile if other.timer.rpartition('/')[0] == timer.timer]
+        name = timer.timer.rpartition('/')[2]
+        phase = 'messages' if ranks > 1 and name in EXCHANGES and not below else PHASES.get(name, 'compute')
+        told = told or phase != 'compute'
+        seconds[phase] += max(0.0, timer.seconds - sum(other.seconds for other in below))
+    return seconds if told and profile else {}
+
+
+def point_of(kind: str, ranks: int, ran: Program, before: list[Point]) -> Point:
+    rung = ran.rungs[0]
+    phases = phases_of(rung.profile, ranks)
+    whole = sum(phases.values())
+    point = Point(ranks=ranks, verdict=rung.verdict, rung=rung.name, why='; '.join(rung.disturbed),
+                  spread=rung.spread if (rung.windows or 0) > 1 else None, seconds_per_unit=rung.seconds_per_unit,
+                  fom_flop_per_s=rung.fom_flop_per_s,
+                  exposed_share=1 - phases['compute'] / whole if ranks > 1 and whole > 0 else None,
+                  phases={name: value / whole for name, value in phases.items()} if whole > 0 else {})
+    point.efficiency = efficiency_of(kind, (before or [point])[0], point)
+    return point
+
+
+def print_series(kind: str, points: list[Point]) -> None:
+    print(f'{kind:8}{"ranks":>6}{"ms per unit":>12}{"GFlop/s":>10}{"spread":>9}{"efficiency":>12}'
+          + ''.join(f'{name:>10}' for name in PARTS))
+    for point in points:
+        if point.verdict is None:
+            print(f'{"":8}{point.ranks:6}  no result: {point.why}')
+            continue
+        spread = f'{100 * point.spread:.1f} %' if point.spread is not None else '-'
+        parts = ''.join(f'{100 * point.phases[name]:8.1f} %' if name in point.phases and (point.ranks > 1 or
+                        name == 'compute') else f'{"-":>10}' for name in PARTS)
+        rate = f'{point.fom_flop_per_s / 1e9:.2f}' if point.fom_flop_per_s else '-'
+        share = f'{100 * point.efficiency:.1f} %' if point.efficiency else '-'
+        print(f'{"":8}{point.ranks:6}{1e3 * (point.seconds_per_unit or 0):12.3f}{rate:>10}{spread:>9}{share:>12}{parts}')
+        if point.verdict != 'VALID':
+            print(f'{"":14}  {point.verdict}{": " if point.why else ""}{point.why}')
+
+
+def main(args: argparse.Namespace) -> int:
+    args.into = args.into or f'scale-{args.app}'
+    scaling, new = Scaling(args), not os.path.isdir(args.into)
+    disk.make_folder(args.into, USAGE)
+    held = lock(args.into)
+    try:
+        found = {kind: scaling.series(kind) for kind in ('strong', 'weak')}
+        scale = Scale.from_json({
+            'schema': results.SCHEMA, 'kind': 'scale', 'app': args.app, 'size': args.size, 'nonce': args.nonce or '',
+            'over': 'GPUs' if machine.gpus() and args.device != 'cpu' else 'ranks',
+            'command': ['rooftop', *sys.argv[1:]], 'environment': machine.environment(), **found})
+        disk.save(os.path.join(args.into, f'scale-{args.app}.json'), scale.to_json())
+    finally:
+        os.close(held)
+        if not scaling.ran:
+            disk.remove(os.path.join(args.into, '.lock'))
+            os.rmdir(args.into) if new and not os.listdir(args.into) else None
+    for kind, points in found.items():
+        print_series(kind, points)
+    return scaling.status

@@ -1,0 +1,371 @@
+"""The plots of a report, drawn by Matplotlib, with text as text and the colours of the page, which scales them. They are
+'' where there is nothing to draw, or no Matplotlib."""
+import functools
+import html
+import importlib
+import io
+import math
+import re
+import statistics
+import unicodedata
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Union
+
+from ..cli import complain
+from ..results.figures import Rung, short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+WIDE = 440  # the width of a plot in units of which its letters have SIZE: the page scales it to 350 .. 600 pixels
+SIZE = 12  # of text
+WIDTH = 0.6 * SIZE  # of a letter; an upper bound, as the reader's font is not known here
+LONGEST = 22  # letters of a name
+COLOURS = {'ink': '#1b1d1f', 'soft': '#55595e', 'grid': '#dedfda', 'paper': '#ffffff', 'cpu': '#0b63a8',
+           'bad': '#b3121d', 'cuda': '#b8480a', 'kokkos': '#0c7458', 'openacc': '#7a3e9d', 'band': '#e9ebe4'}  # of a file
+SPREAD = 10.0  # per cent: windows that differ by more make a rung UNSTEADY
+CREDITED = 'GFlop/s of credited work'
+NEAR = 3.0  # per cent: farther dots are drawn nearer
+KINDS = {'cpu': 'CPU', 'cuda': 'CUDA', 'kokkos': 'Kokkos', 'openacc': 'OpenACC'}
+SIGNS = 'osD^vP'  # of ladders and curves
+SERIES = ('cpu', 'cuda', 'kokkos', 'openacc', 'bad', 'soft', 'ink')  # colours of curves
+INK, SOFT, GRID, BAND = (COLOURS[name] for name in ('ink', 'soft', 'grid', 'band'))
+LOOK: Any = {
+    'svg.fonttype': 'none', 'text.parse_math': False, 'font.family': ['DejaVu Sans'], 'font.size': SIZE,
+    **dict.fromkeys(('legend.fontsize', 'xtick.labelsize', 'ytick.labelsize', 'axes.labelsize'), SIZE),
+    **dict.fromkeys(('text.color', 'axes.edgecolor', 'axes.labelcolor', 'xtick.color', 'ytick.color'), SOFT),
+    **dict.fromkeys(('xtick.major.size', 'ytick.major.size', 'xtick.minor.size', 'ytick.minor.size'), 0),
+    **dict.fromkeys(('figure.facecolor', 'axes.facecolor'), 'none'),
+    'axes.grid': True, 'grid.color': GRID, 'axes.axisbelow': True, 'axes.linewidth': 0.8, 'axes.spines.top': False,
+    'axes.spines.right': False, 'legend.frameon': False, 'legend.borderaxespad': 0, 'legend.handlelength': 1.2,
+    'legend.columnspacing': 1, 'legend.handletextpad': 0.4}
+XY = tuple[float, float]
+
+
+class Dot(NamedTuple):
+    """A rung in a roofline: flops per byte, and GFlop/s."""
+    name: str
+    kind: str
+    ladder: str
+    intensity: float
+    rate: float
+
+
+class Share(NamedTuple):
+    """An app in the overview: what was measured, its share of which ceiling, and the figure of merit in words."""
+    name: str
+    rung: str
+    kind: str
+    share: Optional[float]
+    of: str
+    said: str
+    steady: bool
+
+
+# ---- Text and numbers ----
+
+def visible(text: str) -> str:
+    """Returns text without what XML cannot hold or a reader cannot see: controls, surrogates, marks of direction."""
+    return ''.join(c if unicodedata.category(c) not in ('Cc', 'Cf', 'Cs') or c == '\n' else '\ufffd' for c in text)
+
+
+def escape(text: str) -> str:
+    return html.escape(visible(text))
+
+
+def printable(text: str) -> str:
+    """Returns one line, short enough for a label."""
+    text = ' '.join(visible(text).split())
+    return text if len(text) <= LONGEST else text[:LONGEST - 1] + '…'
+
+
+def plain(value: float) -> str:
+    if value and not 1e-3 <= abs(value) < 1e6:
+        return f'{value:.0e}'.replace('e-0', 'e-').replace('e+0', 'e')
+    return f'{value:,.0f}' if abs(value) >= 1000 else f'{value:g}'
+
+
+# ---- From Matplotlib to the page ----
+
+@functools.lru_cache(maxsize=None)
+def missing() -> str:
+    """Returns '' or why there are no plots, which it says once."""
+    try:
+        importlib.import_module('matplotlib')
+        return ''
+    except ImportError:
+        complain('no plots: Matplotlib is missing (Debian: apt install python3-matplotlib)')
+        return 'No plots: Matplotlib is missing where this was made.'
+
+
+def drawn(name: str, title: str, what: str, height: float, draw: Callable[['Axes'], None]) -> str:
+    """Returns a plot."""
+    if missing():
+        return ''
+    import matplotlib
+    from matplotlib.figure import Figure
+    with matplotlib.rc_context({**LOOK, 'svg.hashsalt': name}):
+        figure, file = Figure((WIDE / 72, height / 72)), io.StringIO()
+        figure.set_layout_engine('constrained', w_pad=2 / 72, h_pad=4 / 72)
+        draw(figure.subplots())
+        figure.savefig(file, format='svg', metadata={'Date': None})
+    return f'<div class="plot">{of_page(file.getvalue(), name, title, what)}</div>'
+
+
+def of_page(text: str, name: str, title: str, what: str) -> str:
+    """Returns the element of an SVG file of Matplotlib, short, and in the colours of the page."""
+    text = text[text.index('<svg'):]
+    for needless in (r'<metadata>.*?</metadata>', r'<style.*?</style>', r'<!--.*?-->', r'\n\s*', r' id="[\w.]+_\d+"',
+                     r'font: [^;"]*;? ?', r' transform="rotate\(-0 [^"]*\)"', r'(?<=\.\d)\d+(?=[^<>]*>)',
+                     r' clip-path="[^"]*"', r'<clipPath.*?</clipPath>', r'; stroke-line(cap|join): \w+', r'</?g/?>',
+                     r'<path d="[^"]*" style="fill: none"/>', r'<defs></defs>'):
+        text = re.sub(needless, '', text, flags=re.S)
+    text = text.replace('xlink:href', 'href')
+    for colour, value in COLOURS.items():
+        text = text.replace(value, f'var(--{colour})')
+    box = re.search(r'viewBox="[^"]*"', text)
+    return f'<svg {box[0] if box else ""} role="img" class="drawn" aria-labelledby="{name}-title {name}-what">' \
+           f'<title id="{name}-title">{escape(title)}</title>\n<desc id="{name}-what">{escape(what)}</desc>' + \
+           text[text.index('>') + 1:]
+
+
+def kinds_of(rungs: Union[Sequence[Rung], Sequence[Dot]]) -> list[str]:
+    return [kind for kind in KINDS if any(rung.kind == kind for rung in rungs)]
+
+
+def legend(ax: 'Axes', kinds: list[str], ladders: Sequence[str] = (), y: float = 1.01) -> None:
+    """Says above which colour is which processor and which sign which ladder, unless there is only one."""
+    rows = [('s', COLOURS[kind], KINDS[kind]) for kind in kinds if len(kinds) > 1] + \
+        [(SIGNS[i % len(SIGNS)], SOFT, printable(ladder or 'the first ladder')) for i, ladder in enumerate(ladders)
+         if len(ladders) > 1]
+    handles = [ax.plot([], [], sign, color=colour, label=name)[0] for sign, colour, name in rows]
+    if handles:
+        ax.legend(handles=handles, loc='lower left', bbox_to_anchor=(0, y), ncol=4)
+
+
+def of_legend(kinds: list[str], ladders: Sequence[str] = ()) -> int:
+    """Returns the height of a legend."""
+    return 19 * math.ceil(sum(len(each) for each in (kinds, ladders) if len(each) > 1) / 4)
+
+
+def named(ax: 'Axes', names: Sequence[str]) -> None:
+    """Names the rows of a plot, the first on top."""
+    ax.set_yticks(range(len(names)), [printable(name) for name in names], color=INK)
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.grid(False, axis='y')
+
+
+# ---- The apps ----
+
+def overview(name: str, title: str, shares: Sequence[Share]) -> str:
+    """Returns a bar per app: which share of its nearest ceiling it reaches."""
+    def draw(ax: 'Axes') -> None:
+        for i, one in enumerate(shares):
+            ax.barh(i, 1, 0.24, color=BAND)
+            ax.barh(i, one.share or 0, 0.24, color=COLOURS[one.kind])
+            ax.text(0, i - 0.3, f'{printable(one.name)} · {printable(one.rung)}', color=INK, va='center')
+            ax.text(1, i - 0.3, one.said, color=INK if one.steady else COLOURS['bad'], va='center', ha='right')
+            ax.text(0, i + 0.3, f'{100 * one.share:.0f} % of {one.of}' if one.share else
+                    'no ceiling was measured' if one.steady else 'the machine was disturbed: the table says how',
+                    va='center')
+        ax.text(1, len(shares) - 0.45, 'whole width: the ceiling measured in the same job', va='center', ha='right')
+        ax.set(xlim=(0, 1), ylim=(len(shares) - 0.3, -0.5))
+        ax.axis('off')
+
+    said = '; '.join(f'{one.name}, {one.rung}: {one.said}' +
+                     (f', {100 * one.share:.0f} % of {one.of}' if one.share else '') for one in shares)
+    return drawn(name, title, f'A bar per app, its share of the nearest ceiling. {said}', 62 * len(shares) + 18, draw)
+
+
+# ---- The climb ----
+
+def climb(name: str, title: str, rungs: Sequence[Rung]) -> str:
+    """Returns bars of the figure of merit, the first rung on top."""
+    values = [rung.fom / 1e9 for rung in rungs if rung.fom]
+    if not values:
+        return ''
+    log = max(values) > 20 * min(values)
+    low = 10.0 ** math.floor(math.log10(min(values) / 1.5)) if log else 0.0
+
+    def draw(ax: 'Axes') -> None:
+        named(ax, [rung.name for rung in rungs])
+        room, ends = WIDE - 26 - WIDTH * max(len(printable(rung.name)) for rung in rungs), []
+        for i, rung in enumerate(rungs):
+            value, at = rung.fom / 1e9 if rung.fom else low, 6.0
+            ax.barh(i, value - low, 0.66, low, color=COLOURS[rung.kind])
+            for words, colour in ends_of(rung):
+                ax.annotate(words, (value, i), (at, 0), textcoords='offset points', color=COLOURS[colour], va='center',
+                            annotation_clip=False).set_in_layout(False)
+                at += WIDTH * len(words) + 8
+            share = max(0.2, 1 - at / room)
+            ends.append(low * (value / low) ** (1 / share) if low else value / share)
+        ax.set_xscale('log' if log else 'linear')
+        ax.set_xlim(low, max(ends))
+        ticks(ax.xaxis, room)
+        ax.set_xlabel(f'{CREDITED}{", logarithmic" if log else ""}', loc='right')
+        ax.spines['left'].set_visible(False)
+        legend(ax, kinds_of(rungs))
+
+    said = '; '.join(f'{rung.name}: {short(rung.fom / 1e9) if rung.fom else rung.verdict}' for rung in rungs)
+    return drawn(name, title, f'Bars of {CREDITED}, one per rung. {said}',
+                24 * len(rungs) + 54 + of_legend(kinds_of(rungs)), draw)
+
+
+def ends_of(rung: Rung) -> list[tuple[str, str]]:
+    """Returns the labels at the end of a rung's bar: (text, colour) each."""
+    if not rung.fom:
+        return [('not timed' if rung.verdict == 'VALID' else rung.verdict, 'bad')]
+    return [(short(rung.fom / 1e9), 'ink')] + ([(rung.step, 'soft')] if rung.step else [])
+
+
+def ticks(axis: Any, room: float) -> None:
+    """Marks an axis at 1, 2, 5 times powers of ten, as many as there is room for, with plain numbers."""
+    from matplotlib import ticker
+    most = max(2, int(room / 60))
+    if axis.get_scale() == 'log':
+        low, high = axis.get_view_interval()
+        few = 3 * math.log10(high / low) < max(most, 5)
+        axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5) if few else (1,), numticks=most))
+    else:
+        axis.set_major_locator(ticker.MaxNLocator(most, steps=(1, 2, 5, 10)))
+    axis.set_major_formatter(lambda value, at: plain(value))
+    axis.set_minor_locator(ticker.NullLocator())
+
+
+# ---- The roofline ----
+
+def spread_out(wanted: list[float], room: float, least: float) -> list[float]:
+    """Returns heights near the wanted ones, which rise, at least so far apart and within 0 .. room if they fit."""
+    heights, last = [], -least
+    for height in wanted:
+        last = max(height, last + least)
+        heights.append(last)
+    last = room + least
+    for i in reversed(range(len(heights))):
+        heights[i] = last = min(heights[i], last - least)
+    return heights
+
+
+def roofline(name: str, title: str, points: list[Dot], roofs: dict[str, tuple[str, float]]) -> str:
+    """roofs: {'bandwidth': (label, GB/s), 'fp64': (label, GFlop/s), 'fp32': ...}, those that were measured."""
+    if not points or 'bandwidth' not in roofs:
+        return ''
+    bandwidth = roofs['bandwidth'][1]
+    flat = [roofs[key][1] for key in ('fp64', 'fp32') if key in roofs]
+    highest = max(flat, default=max(p.rate for p in points))
+    left = min([p.intensity for p in points] + [highest / bandwidth / 3]) / 2
+    right = max([p.intensity for p in points] + [highest / bandwidth * 1.6]) * 2
+    top = max([highest] + [p.rate for p in points]) * 2
+    bottom = min([p.rate for p in points] + [top / 300]) / 2
+    tall = max(300, 16 * len(points))
+    ladders = sorted({p.ladder for p in points})
+
+    def draw(ax: 'Axes') -> None:
+        ax.set(xscale='log', yscale='log', xlim=(left, right), ylim=(bottom, top))
+        room = WIDE - 70 - WIDTH * max(len(printable(p.name)) for p in points)
+        ticks(ax.xaxis, room)
+        ticks(ax.yaxis, 2 * tall)
+        ax.set_xlabel('flop per byte, by the model', loc='right')
+        ax.plot([left, highest / bandwidth], [left * bandwidth, highest], color=INK)
+        for dash, rate in zip(('-', '--'), flat):
+            ax.plot([rate / bandwidth, right], [rate, rate], dash, color=INK)
+        ordered = sorted(points, key=lambda p: -p.rate)
+        heights = spread_out([tall * math.log(top / p.rate) / math.log(top / bottom) for p in ordered], tall, SIZE + 4)
+        for p, y in zip(ordered, heights):
+            ax.annotate(printable(p.name), (p.intensity, p.rate), (1.04, 1 - y / tall), textcoords='axes fraction',
+                        color=INK, va='center', arrowprops={'arrowstyle': '-', 'color': COLOURS[p.kind], 'lw': 0.6,
+                                                            'shrinkA': 3, 'shrinkB': 0, 'relpos': (0, 0.5)})
+            ax.plot(p.intensity, p.rate, SIGNS[ladders.index(p.ladder) % len(SIGNS)], color=COLOURS[p.kind],
+                    markersize=7)
+        lines = [f'{sign} {label}' for sign, (label, _) in zip(('╱', '──', '╌╌'), roofs.values())]
+        for i, line in enumerate(['GFlop/s', *reversed(lines)]):
+            ax.text(-0.1, 1 + (12 + 17 * i) / tall, line, transform=ax.transAxes)
+        legend(ax, kinds_of(points), ladders, 1 + (28 + 17 * len(lines)) / tall)
+
+    said = '; '.join(f'{p.name}: {short(p.intensity)} flop per byte, {short(p.rate)} GFlop/s' for p in points)
+    return drawn(name, title, f'Ceilings: {", ".join(label for label, _ in roofs.values())}. Points: {said}',
+                tall + 68 + 17 * len(roofs) + of_legend(kinds_of(points), ladders), draw)
+
+
+# ---- Noise ----
+
+def windows(name: str, title: str, rungs: Sequence[Rung]) -> str:
+    """Returns each timed window of each rung, in per cent of the rung's median. Far ones are drawn nearer (asinh)."""
+    rungs = [rung for rung in rungs if len(rung.windows) > 1]
+    if not rungs:
+        return ''
+    shares = [[100 * (s / statistics.median(rung.windows) - 1) for s in rung.windows] for rung in rungs]
+    low = min(-0.6 * SPREAD, 1.1 * min(min(row) for row in shares))
+    high = max(0.6 * SPREAD, 1.1 * max(max(row) for row in shares))
+
+    def draw(ax: 'Axes') -> None:
+        named(ax, [rung.name for rung in rungs])
+        ax.axvspan(-SPREAD / 2, SPREAD / 2, color=BAND)
+        ax.set_xscale('asinh', linear_width=NEAR)
+        ax.set_xlim(low, high)
+        marks = (-50, -10, -5, 0, 5, 10, 50, 300, 3000)
+        ax.set_xticks([v for v in marks if low <= v <= high], [f'{v:+d}'.replace('-', '−').replace('+0', '0')
+                                                               for v in marks if low <= v <= high], minor=False)
+        for i, (rung, row) in enumerate(zip(rungs, shares)):
+            ax.plot(row, [i] * len(row), 'o', color=COLOURS[rung.kind], markersize=5.5, markeredgewidth=0.7,
+                    markeredgecolor=COLOURS['paper'])
+        ax.set_xlabel('% of the median time', loc='right')
+        ax.spines['left'].set_visible(False)
+
+    said = '; '.join(f'{rung.name}: {min(row):+.1f} to {max(row):+.1f} %' for rung, row in zip(rungs, shares))
+    return drawn(name, title, f'One dot per timed window. {said}', 20 * len(rungs) + 50, draw)
+
+
+# ---- Curves ----
+
+def curves(name: str, title: str, series: dict[str, list[XY]], over: str, value: str, log_y: bool = False,
+           log_x: bool = False) -> str:
+    """Returns one curve per series, with the names at its right; 'weak: ideal' is in the colour of 'weak', and dashed.
+    Logarithmic axes leave out values that are not above 0."""
+    series = {label: [p for p in points if p[1] > 0 or not log_y] for label, points in series.items()}
+    series = {label: points for label, points in series.items() if points}
+    xs, ys = ([p[i] for points in series.values() for p in points] for i in (0, 1))
+    if len(set(xs)) < 2:
+        return ''
+    kinds = list(dict.fromkeys(label.split(':')[0] for label in series))
+
+    def draw(ax: 'Axes') -> None:
+        for i, (label, points) in enumerate(series.items()):
+            kind = kinds.index(label.split(':')[0])
+            ax.plot(*zip(*points), '--' if ':' in label else '-', color=COLOURS[SERIES[kind % len(SERIES)]], lw=1.4,
+                    marker=SIGNS[i % len(SIGNS)] if len(points) < 25 else None, markersize=5, label=printable(label))
+        ax.set(xscale='log' if log_x else 'linear', yscale='log' if log_y else 'linear')
+        if not log_y:
+            ax.set_ylim(min(0, *ys), max(0, *ys) * 1.05 or 1)
+        ticks(ax.xaxis, WIDE / 2)
+        ticks(ax.yaxis, 400)
+        if log_x and len(set(xs)) <= 9:
+            ax.set_xticks(sorted(set(xs)))
+        ax.set_xlabel(over, loc='right')
+        ax.set_title(value, loc='left', fontsize=SIZE)
+        ax.legend(loc='lower left', bbox_to_anchor=(0, 1.1), ncol=2, labelcolor='linecolor')
+
+    said = '; '.join(f'{label}: from {p[0][1]:.3g} to {p[-1][1]:.3g}' for label, p in series.items())
+    return drawn(name, title, f'{value} over {over}. {said}', 330, draw)
+
+
+# ---- Plots as files ----
+
+def first(plot: str) -> str:
+    """Returns a plot in colours of its own, for where no page defines them."""
+    return re.sub(r'var\(--(\w+)\)', lambda found: COLOURS[found[1]], plot[plot.index('<svg'):plot.index('</svg>') + 6])
+
+
+def svg_file(*panels: tuple[str, str]) -> str:
+    """Returns a whole SVG file of (heading, plot) pairs, one below the other."""
+    parts, top = [], 0.0
+    for heading, plot in panels:
+        drawing = first(plot)
+        height = float(drawing.split('viewBox="0 0 ')[1].split('"')[0].split()[1])
+        parts.append(f'<text x="4" y="{top + 17:g}" fill="{COLOURS["ink"]}" font-weight="600">{escape(heading)}</text>')
+        parts.append(drawing.replace('<svg ', f'<svg y="{top + 28:g}" width="{WIDE}" height="{height:g}" ', 1))
+        top += height + 40
+    return (f'<svg xmlns="http://www.w3.org/2000/svg"'
+            f' viewBox="0 0 {WIDE} {top:g}" width="{1.4 * WIDE:g}" height="{1.4 * top:g}" '
+            f'font-family="system-ui,Helvetica,Arial,sans-serif" font-size="{SIZE}">\n'
+            f'<rect width="100%" height="100%" fill="{COLOURS["paper"]}"/>\n' + '\n'.join(parts) + '\n</svg>\n')

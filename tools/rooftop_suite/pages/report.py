@@ -1,0 +1,177 @@
+"""`rooftop report DIR`: a result folder as one HTML file that needs nothing else: no network, no script.
+
+It reads what `rooftop run` writes (run.json, APP.json, peak-APP.json, ladder-APP.json, the picture) and scale-*.json of
+`rooftop scale`. Any part may be missing. A result file is not trusted: what does not count is not shown, but named, and
+every text is escaped. Numbers come from the programs' own files, never from the summary.
+
+`rooftop report LADDER.json` draws the picture of a ladder instead: the climb and the roofline, as an SVG file.
+"""
+import argparse
+import os
+from collections.abc import Sequence
+
+from .. import ENVIRONMENT, USAGE, VALID, Fault, results
+from ..results import Program, disk
+from ..results.figures import DASH, Result, percent, scaled
+from . import plots
+from .evidence import Evidence
+from .page import Markup, inline, join, listed, parts, render
+from .sections import PURPOSES, Figures, Section, powers, roofline
+
+LONGEST_VARIABLE = 80  # letters of an environment variable that is shown
+BUILD = ('cpu', 'threads', 'gpu', 'mpi', 'kokkos', 'kokkos_backend', 'compiler', 'flags')  # of a program's result
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('folder', metavar='DIR', help='of rooftop run; or the JSON of a ladder, for its picture')
+    parser.add_argument('--output', metavar='FILE', help='the page (default DIR/report.html; of a ladder '
+                        'LADDER.svg)')
+
+
+def main(args: argparse.Namespace) -> int:
+    """Returns VALID once the page is written, whatever verdict is in it."""
+    if os.path.isfile(args.folder):
+        return picture(args.folder, args.output)
+    report = Report(Evidence(args.folder))
+    path = args.output or os.path.join(args.folder, 'report.html')
+    disk.save_bytes(path, report.page().encode('utf-8', 'replace'))
+    print(f'report: {path}; {report.figures.plots} plots')
+    return VALID
+
+
+def picture(name: str, output: str) -> int:
+    """Writes the picture of a ladder."""
+    program = results.load(name, Program)
+    path, result = output or os.path.splitext(name)[0] + '.svg', Result(program)
+    chip = program.gpu if result.processors == ['gpu'] else program.cpu if result.processors == ['cpu'] else \
+        f'{program.gpu}, {program.cpu}'
+    panels: list[tuple[str, str]] = []
+    for ladder, rungs in result.ladders().items():
+        panels.append((f'The ladder{" " + ladder if ladder else ""}: {program.program}, {chip}, {program.date[:10]}',
+                       plots.climb(f'climb{len(panels)}', f'The ladder of {program.program}', rungs)))
+    for processor in result.processors:
+        panels.append((f'The roofline of the {processor.upper()}: the same rungs below the ceilings of the same job',
+                       roofline(program.program, result, processor)[0]))
+    panels = [(heading, drawing) for heading, drawing in panels if drawing]
+    if not panels:
+        if plots.missing():
+            return ENVIRONMENT
+        raise Fault(USAGE, f'{name}: no rung in it has a steady rate, so there is nothing to draw')
+    disk.save_bytes(path, plots.svg_file(*panels).encode('utf-8', 'replace'))
+    print(f'picture: {path}; {len(panels)} plots')
+    return VALID
+
+
+def in_words(value: object, depth: int = 3) -> str:
+    """Returns members with their names; what lies deeper is left out."""
+    if isinstance(value, (dict, list)) and depth == 0:
+        return '…'
+    if isinstance(value, dict):
+        return ', '.join(f'{name} {in_words(member, depth - 1)}' for name, member in value.items())
+    return ', '.join(in_words(member, depth - 1) for member in value) if isinstance(value, list) else str(value)
+
+
+class Report:
+    def __init__(self, evidence: Evidence) -> None:
+        self.evidence, self.figures = evidence, Figures()
+        # (app, or app and peak; result)
+        self.lines = [(f'{app}{", peak" if what == "peak" else ""}', app, evidence.of[what][app])
+                      for app in evidence.apps() for what in ('measured', 'peak') if app in evidence.of[what]]
+        self.lines = [line for line in self.lines if line[2].rungs]
+
+    # -- all apps --
+
+    def overview(self) -> Markup:
+        shares = []
+        for name, _, result in self.lines:
+            rung = result.rungs[0]
+            share, of = next(iter(rung.shares() if rung.fom else ()), (None, ''))
+            said = f'{scaled(rung.fom)} GFlop/s' if rung.fom else rung.verdict
+            shares.append(plots.Share(name, rung.name, rung.kind, share, of, said, bool(rung.fom)))
+        drawn = plots.overview('overview', 'The apps below their ceilings', shares) if shares else ''
+        return self.figures.figure(drawn, parts.of_overview())
+
+    def headline(self) -> Markup:
+        run = self.evidence.run
+        ratios = run.aggregate.ratios if run else {}
+        without = [app for app in self.evidence.apps() if app not in {app for _, app, _ in self.lines}]
+        rungs = [result.rungs[0] for _, _, result in self.lines]
+        shares = [rung.shares() if rung.fom else [] for rung in rungs]
+        peak = run.peak if run else {}
+        declared = [peak[app].declared if name != app and app in peak else '' for name, app, _ in self.lines]
+        rows = listed([
+            ('app', [parts.link(app, name) for name, app, _ in self.lines]),
+            ('rung', [join([rung.name, parts.reasons([said])]) for rung, said in zip(rungs, declared)]),
+            ('precision', [rung.precision or DASH for rung in rungs]),
+            ('verdict', [join([parts.verdict(rung.verdict), parts.reasons(rung.row.disturbed)]) for rung in rungs]),
+            ('GFlop/s', [inline('b', scaled(rung.fom)) if rung.fom else DASH for rung in rungs]),
+            ('spread', [percent(rung.spread if len(rung.windows) > 1 else None) for rung in rungs]),
+            ('share of ceiling', [f'{percent(s[0][0])} of {s[0][1]}' if s else DASH for s in shares]),
+            *(powers(rungs) if rungs else []),
+            ('of reference', [f'{ratios[name]:.3f}' if name in ratios else DASH for name, _, _ in self.lines])],
+            parts.of_headline(), words=4) if rungs else Markup()
+        return join([rows, parts.missing(f'Not measured: {", ".join(without)}.') if without else ''])
+
+    def about(self) -> Markup:
+        run = self.evidence.run
+        versions = sorted({result.program.version for result in self.evidence.all()})
+        if not run:
+            return parts.facts([('version', ', '.join(versions))])
+        total, source = run.aggregate, run.source
+        spent = sum(step.seconds or 0 for step in run.steps)
+        return parts.facts([
+            ('aggregate', join([inline('b', f'{total.value:.3f}'), f' of {total.reference}']) if total.value else
+             f'none: {total.why}'),
+            ('size', run.size), ('official', 'yes' if run.official else 'no'),
+            ('nonce', inline('code', run.nonce) if run.nonce else 'none'), ('seed', str(run.seed)),
+            ('ranks', str(run.ranks)), ('launcher', ' '.join(run.launcher)),
+            ('version', source.version or ', '.join(versions)),
+            ('commit', inline('code', source.commit[:12]) if source.commit else ''),
+            ('changed files', ', '.join(source.changed)), ('started', run.started), ('finished', run.finished),
+            ('running time', f'{spent:,.0f} s' if spent else '')])
+
+    # -- the machine --
+
+    def build(self) -> list[tuple[str, str]]:
+        """Returns what the programs say of themselves and their machine; where they differ, which says what."""
+        rows = []
+        for name in BUILD:
+            by_value: dict[str, list[str]] = {}
+            for result in self.evidence.all():
+                by_value.setdefault(str(getattr(result.program, name)), []).append(result.program.program)
+            shown = next(iter(by_value), '') if len(by_value) == 1 else '; '.join(
+                f'{value or "none"} ({", ".join(sorted(set(apps)))})' for value, apps in by_value.items())
+            rows.append((name.replace('_', ' '), shown))
+        return rows
+
+    def system(self) -> list[tuple[str, str]]:
+        """Returns what the suite found out about the machine, without what the programs said already."""
+        there = dict(self.evidence.run.environment) if self.evidence.run else {}
+        memory, variables, gpus, stolen = (there.pop(name, None) for name in ('memory_bytes', 'variables', 'gpus', 'stolen'))
+        rows = [(name, in_words(value)) for name, value in there.items() if name not in ('host', 'cpu', 'mpi')]
+        rows.append(('memory', f'{memory / 2**30:.1f} GiB' if isinstance(memory, (int, float)) else ''))
+        rows.append(('taken by the hypervisor', f'{100 * stolen:.1f} %' if isinstance(stolen, (int, float)) else ''))
+        rows += [(f'GPU {i}', in_words(gpu)) for i, gpu in enumerate(gpus if isinstance(gpus, list) else [])]
+        short = {name: value for name, value in variables.items()
+                 if len(str(value)) <= LONGEST_VARIABLE} if isinstance(variables, dict) else {}
+        return rows + [('variables', ' '.join(f'{name}={value}' for name, value in short.items()))]
+
+    def environment(self) -> list[tuple[str, str]]:
+        return [(name, value) for name, value in (*self.build(), *self.system()) if value not in ('', 'none')]
+
+    def page(self) -> str:
+        evidence, every, run = self.evidence, self.evidence.all(), self.evidence.run
+        apps = evidence.apps()
+        sections = {app: Section(app, evidence, self.figures).html() for app in apps}
+        used: Sequence[Result] = [result for _, _, result in self.lines] or every
+        chips = sorted({getattr(result.program, chip) for result in used for chip in result.processors} - {''})
+        dates = sorted(result.program.date for result in every)
+        lead = [', '.join(sorted({result.program.host for result in every})), f'size {run.size}' if run else '',
+                'official' if run and run.official else '', run.started if run else dates[0] if dates else '',
+                parts.verdict(evidence.verdict())]
+        on = ' and '.join(chips)
+        title = f'Rooftop on {on}' if on else 'Rooftop'
+        return render('report.html', title=title, lead=join(lead, ' · '), sections=sections, overview=self.overview(),
+                      headline=self.headline(), about=self.about(), flags=evidence.flags, folder=evidence.here,
+                      lacking=[app for app in apps if app not in evidence.scales], purposes=PURPOSES,
+                      environment=self.environment())

@@ -1,0 +1,308 @@
+"""The section of an app in a report: ladder, roofline, noise, checks, convergence, picture, scaling, commands."""
+import base64
+import copy
+import shlex
+from collections.abc import Sequence
+from typing import Optional
+
+from .. import USAGE, Fault
+from ..measure.scale import PARTS
+from ..results import Program, Scale, disk
+from ..results.figures import DASH, Result, Rung, column, percent, scaled, share_text, short, time_unit
+from . import picture, plots
+from .evidence import Evidence
+from .page import Columns, Markup, inline, join, listed, parts
+
+PURPOSES = {
+    'nekbone': 'Poisson equation on spectral elements, conjugate gradients',
+    'alya-rhs': 'right-hand side of the Navier-Stokes momentum equation on tetrahedra',
+    'fun3d-mcpi': 'multicolour point-implicit sweeps of a block-sparse system',
+    'gfnn-wave': "implicit elastic waves, preconditioned by a network of Green's functions"}
+MOST_PICTURE = 8 << 20  # bytes of a file that is drawn for the page
+Series = dict[str, list[tuple[float, float]]]
+
+
+def power(rung: Rung) -> list[str]:
+    """Returns watts, joules per unit, and GFlop/s of credited work per watt."""
+    row = rung.row
+    return [short(row.watts) if row.watts else DASH, f'{row.joules_per_unit:.3g}' if row.joules_per_unit else DASH,
+            scaled(row.flop_per_joule)]
+
+
+def powers(rungs: Sequence[Rung]) -> Columns:
+    """Returns the columns of power(); none if nothing was read from a meter."""
+    unit = rungs[0].unit if len({rung.unit for rung in rungs}) == 1 else 'unit'
+    heads = ('W', f'J per {unit}', 'GFlop/s per W')
+    return list(zip(heads, zip(*map(power, rungs)))) if any(rung.row.watts for rung in rungs) else []
+
+
+# ---- Figures ----
+
+class Figures:
+    """Plots with their captions, counted. There is no caption without its plot."""
+
+    def __init__(self) -> None:
+        self.plots = 0
+
+    def figure(self, plot: str, caption: object) -> Markup:
+        self.plots += bool(plot)
+        return Markup(parts.figure(Markup(plot), caption)) if plot else Markup()
+
+    def climb(self, app: str, ladder: str, rungs: list[Rung], suffix: str) -> Markup:
+        timed = [(rung.fom, rung.name) for rung in rungs if rung.fom]
+        (low, first), (high, best) = (timed[0], max(timed)) if timed else ((1.0, ''), (1.0, ''))
+        plot = plots.climb(f'{app}-climb{suffix}', f'{app}{" " + ladder if ladder else ""}: the climb', rungs)
+        return self.figure(plot, parts.of_climb(first, best, f'{high / low:,.1f}×' if high > low else '')) or Markup(
+            parts.missing(timed and plots.missing() or 'No rung here has a figure of merit, so there is no climb.'))
+
+    def rooflines(self, app: str, result: Result) -> Markup:
+        return join(self.roofline(app, result, processor) for processor in result.processors)
+
+    def roofline(self, app: str, result: Result, processor: str) -> Markup:
+        plot, left_out = roofline(app, result, processor)
+        tensor = any(r.row.arithmetic in ('fp16-tensor', 'mixed') for r in result.rungs
+                     if r.name not in left_out and r.processor == processor == 'gpu')
+        return self.figure(plot, parts.of_roofline(processor.upper(), tensor, left_out))
+
+
+def roofline(app: str, result: Result, processor: str) -> tuple[str, list[str]]:
+    """Returns the drawing, and the names of the rungs that are not in it."""
+    rungs = [r for r in result.rungs if r.processor == processor]
+    points = [plots.Dot(r.name, r.kind, r.ladder, r.intensity, r.flops / 1e9) for r in rungs
+              if r.fom and r.intensity and r.flops]
+    rate, how = result.bandwidth(processor)
+    roofs = {'bandwidth': (f'{how} {scaled(rate)} GB/s', rate / 1e9)} if rate else {}
+    for key in ('fp64', 'fp32'):
+        value = result.fma(processor, key)
+        if value:
+            roofs[key] = (f'{key.upper()} FMA {scaled(value)}', value / 1e9)
+    plot = plots.roofline(f'{app}-roofline-{processor}', f'{app}: the {processor.upper()} roofline', points, roofs)
+    shown = {point.name for point in points}
+    return plot, [r.name for r in rungs if r.name not in shown]
+
+
+# ---- The section ----
+
+class Section:
+    """What a report says of one app."""
+
+    def __init__(self, app: str, evidence: Evidence, figures: Figures) -> None:
+        self.app, self.evidence, self.figures = app, evidence, figures
+        self.measured, self.ladder = (evidence.of[what].get(app) for what in ('measured', 'ladder'))
+
+    def html(self) -> Markup:
+        if not self.evidence.results(self.app):
+            step = self.evidence.step(self.app)
+            command = f'rooftop run --into {self.evidence.here}' if step else \
+                f'{self.app} --json {self.evidence.here}/{self.app}.json'
+            body = parts.missing(parts.made_by(f'Any result of {self.app}', command))
+        else:
+            body = join((part() for part in (self.sheet, self.climb, self.rooflines, self.noise, self.validation,
+                                             self.convergence)), '\n')
+        return join([body, self.picture(), self.scaling(), self.repeat(), self.options()], '\n')
+
+    def sheet(self) -> Markup:
+        """The facts of a measured run that the table of all apps does not have."""
+        if not self.measured or not self.measured.rungs:
+            return Markup()
+        rung = self.measured.rungs[0]
+        row = rung.row
+        scale, unit = time_unit([rung.seconds])
+        windows = len(rung.windows)
+        each = f', each of {short(row.timed_seconds / windows)} s' if row.timed_seconds and windows else ''
+        return parts.facts([
+            (f'time per {rung.unit}', f'{short(rung.seconds / scale)} {unit}' if rung.seconds else ''),
+            ('windows', f'{windows}{each}' if windows else ''),
+            ('of ceilings', ', '.join(f'{percent(share)} of {what}' for share, what in rung.shares())),
+            ('meter of energy', row.energy_source),
+            ('launch parameters', ', '.join(f'{name} {value}' for name, value in row.choice.items()))])
+
+    # -- the ladder --
+
+    def ladder_table(self, rungs: list[Rung]) -> Markup:
+        scale, unit = time_unit([r.seconds for r in rungs])
+        alike = rungs[0].precision if len({r.precision for r in rungs}) == 1 else ''
+        return listed([
+            ('rung', [parts.rung(r.name, r.idea) for r in rungs]),
+            ('device', [plots.KINDS[r.kind] + r.serial for r in rungs]),
+            ('precision', [DASH if alike else r.precision for r in rungs]),
+            ('verdict', [join([parts.verdict(r.verdict), parts.reasons(r.row.disturbed)]) for r in rungs]),
+            (f'{unit} per {rungs[0].unit}', column([r.seconds for r in rungs], scale)),
+            ('spread', [percent(r.spread if len(r.windows) > 1 else None) for r in rungs]),
+            ('FOM GFlop/s', column([r.fom for r in rungs], 1e9)),
+            ('step over', [join([f'{r.step} ', inline('small', r.after)]) if r.step else DASH for r in rungs]),
+            ('GB/s', column([r.bytes for r in rungs], 1e9)),
+            ('of bandwidth', [share_text(r.share_bandwidth) for r in rungs]),
+            ('GFlop/s', column([r.flops for r in rungs], 1e9)),
+            ('of FMA', [share_text(r.share_flops) for r in rungs]), *powers(rungs)],
+            join([parts.of_ladder(), alike and f'All rungs compute in {alike}.', self.agreement(rungs)], ' '),
+            words=4)
+
+    def agreement(self, rungs: list[Rung]) -> str:
+        """Returns how the measured run of a rung differs from the ladder's, and why."""
+        mine = self.measured.rungs[0] if self.measured and self.measured.rungs else None
+        same = next((r for r in rungs if mine and r.name == mine.name), None)
+        if not (mine and same and self.measured and self.ladder and mine.fom and same.fom):
+            return ''
+        ours, theirs = (result.program.options for result in (self.measured, self.ladder))
+        other = [f'--{name}={theirs.get(name)}, not {ours[name]}' for name in ours if ours[name] != theirs.get(name)]
+        return f'The ladder was run with other options than the measured run ({"; ".join(other)}): do not compare their ' \
+            f'figures of {mine.name}.' if other else \
+            f'{mine.name} differs from the measured run by {100 * (same.fom / mine.fom - 1):+.1f} %. The longer run counts.'
+
+    def climb(self) -> Markup:
+        if not self.ladder:
+            command = f'{self.app} --ladder --json {self.evidence.here}/ladder-{self.app}.json'
+            if self.evidence.step(f'ladder-{self.app}'):
+                command = f'rooftop run --into {self.evidence.here}'
+            return parts.part('The ladder', parts.missing(parts.made_by(f'The ladder of {self.app}', command)))
+        ladders = self.ladder.ladders()
+        out = [parts.part(f'The ladder{": " + ladder if ladder else ""}', join([
+            self.figures.climb(self.app, ladder, rungs, str(i) if len(ladders) > 1 else ''), self.ladder_table(rungs)],
+            '\n')) for i, (ladder, rungs) in enumerate(ladders.items())]
+        why: dict[str, list[str]] = {}
+        for row in self.ladder.program.absent:
+            why.setdefault(row.why, []).append(row.name)
+        if why:
+            rows = [[reason, ', '.join(names)] for reason, names in why.items()]
+            out.append(parts.details(f'What could not run here, and why ({len(self.ladder.program.absent)})',
+                               parts.table(['why', 'rungs'], rows, words=2)))
+        return join(out, '\n')
+
+    def rooflines(self) -> Markup:
+        result = self.ladder or self.measured
+        if not result:
+            return Markup()
+        names = (('copy_bytes_per_s', 'copy GB/s'), ('triad_bytes_per_s', 'triad GB/s'),
+                 ('read_bytes_per_s', 'read GB/s'), ('update_bytes_per_s', 'update GB/s'),
+                 ('fma64_flop_per_s', 'FP64 GFlop/s'), ('fma32_flop_per_s', 'FP32 GFlop/s'),
+                 ('message_bytes_per_s', 'message GB/s'))
+        rows = [(processor, row) for processor in ('cpu', 'gpu') for row in [result.ceilings(processor)] if row]
+        if not rows:
+            return parts.part('The roofline', parts.missing(
+                'The ceilings are not in the file: run with --seconds above 0.'))
+        ranks = result.program.ranks
+        ceilings = listed([
+            ('measured', [processor.upper() for processor, _ in rows]),
+            ('working set', [f'{row.working_set_bytes / 2**20:,.1f} MiB' for _, row in rows]),
+            *((head, [scaled(getattr(row, name)) for _, row in rows]) for name, head in names),
+            ('samples', [str(row.samples or DASH) for _, row in rows]),
+            ('spread', [percent(row.spread) for _, row in rows])],
+            'The highest of all samples counts.' + (
+                f' Values are of one of {ranks} ranks, all running at the same time.' if ranks > 1 else ''))
+        return parts.part('The roofline', join([self.figures.rooflines(self.app, result),
+                                                             parts.details('The ceilings', ceilings)]))
+
+    # -- noise, checks, convergence --
+
+    def noise(self) -> Markup:
+        """The windows of the measured run, those of the peak run, and below those of the ladder."""
+        rungs = []
+        for what, store in self.evidence.of.items():
+            for rung in store[self.app].rungs if self.app in store else ():
+                rungs.append(copy.copy(rung))
+                rungs[-1].name = rung.name if what == 'ladder' else f'{what} run'
+        plot = plots.windows(f'{self.app}-noise', f'{self.app}: the timed windows', rungs)
+        body = self.figures.figure(plot, parts.of_noise(f'{plots.SPREAD:.0f}'))
+        return parts.part('Noise', body) if body else Markup()
+
+    def validation(self) -> Markup:
+        out = []
+        for what, title in (('measured', 'The measured run'), ('peak', 'The peak run'), ('ladder', 'The ladder')):
+            result = self.evidence.of[what].get(self.app)
+            rungs = result.rungs if result else []
+            held = [check.held for rung in rungs for check in rung.row.checks]
+            good = all(rung.row.right for rung in rungs)
+            if rungs:
+                said = join([f'{title}: {sum(held)} of {len(held)} checks held ', '' if good else parts.verdict(result.program.verdict if result else '')])
+                out.append(parts.details(said, join(map(self.checks, rungs), '\n'), not good))
+        return parts.part('Validation', join(out, '\n'))
+
+    @staticmethod
+    def checks(rung: Rung) -> Markup:
+        rows = [[check.name, f'{check.value:.2e}' if check.value is not None else DASH, f'{check.bound:.2e}',
+                 'held' if check.held else parts.flag('not converged' if check.convergence else 'FAILED')] for check in rung.row.checks]
+        return parts.details(join([f'{rung.name} ', parts.verdict(rung.verdict)]), parts.table(['check', 'value', 'bound', 'held'], rows),
+                       not rung.row.right)
+
+    def convergence(self) -> Markup:
+        series: Series = {}
+        count, value = 'iteration', 'norm of the residual'
+        for rung in [rung for result in self.evidence.results(self.app)[:1] for rung in result.rungs][:4]:
+            if rung.row.residual_history:
+                series[rung.name] = [(float(i), v) for i, v in enumerate(rung.row.residual_history)]
+            elif rung.row.residuals:
+                count, value = 'sweep', 'residual, of the right-hand side'
+                series[rung.name] = [(float(row.sweep), row.residual) for row in rung.row.residuals]
+            elif rung.row.steps:
+                count, value = 'step', 'residual, of the first one'
+                series[rung.name] = [(float(row.step), row.residual) for row in rung.row.steps]
+        plot = plots.curves(f'{self.app}-history', f'{self.app}: the residual', series, count, value, log_y=True)
+        return parts.part('Convergence', self.figures.figure(
+            plot, f'The {value}, after each {count} of the timed solve.')) if plot else Markup()
+
+    # -- picture and scaling --
+
+    def picture(self) -> Markup:
+        name = f'{self.app}-picture.vti'
+        if name not in self.evidence.names:
+            return Markup()
+        try:
+            data = disk.read_bytes(self.evidence.file(name), follow=False)
+            if len(data) > MOST_PICTURE:
+                raise Fault(USAGE, f'larger than {MOST_PICTURE >> 20} MiB')
+            drawn = picture.png(data)
+        except (OSError, Fault) as error:
+            return parts.part('Picture', parts.missing(
+                join([inline('code', name), f' is in the folder, and is not drawn here: {error}.'])))
+        made = self.evidence.read(f'picture-{self.app}.json', Program)
+        return parts.part('Picture', parts.picture(picture.WIDTH, picture.HEIGHT, made.options if made else {},
+                                                   base64.b64encode(drawn).decode()))
+
+    def scaling(self) -> Markup:
+        scales = self.evidence.scales.get(self.app, ())
+        out = [self.scaling_of(i, name, scale) for i, (name, scale) in enumerate(scales)]
+        return parts.part('Scaling', join(out, '\n')) if out else Markup()
+
+    def scaling_of(self, i: int, name: str, scale: Scale) -> Markup:
+        found = [(key, p) for key, points in (('strong', scale.strong), ('weak', scale.weak)) for p in points]
+        rates: Series = {}
+        efficiencies: Series = {}
+        for key, p in found:
+            if p.verdict == 'VALID' and p.fom_flop_per_s and p.efficiency:
+                rates.setdefault(key, []).append((float(p.ranks), p.fom_flop_per_s / 1e9))
+                efficiencies.setdefault(key, []).append((float(p.ranks), 100 * p.efficiency))
+                if p.exposed_share is not None:
+                    efficiencies.setdefault(f'{key}: not computing', []).append((float(p.ranks), 100 * p.exposed_share))
+        for key, points in list(rates.items()):
+            rates[f'{key}: ideal'] = [(ranks, points[0][1] / points[0][0] * ranks) for ranks, _ in points]
+        drawn = join([self.figures.figure(
+            plots.curves(f'{self.app}-rates{i}', f'{self.app}: scaling', rates, scale.over, 'GFlop/s', True, True),
+            parts.of_scaling(scale.over, name)), self.figures.figure(
+            plots.curves(f'{self.app}-share{i}', f'{self.app}: efficiency', efficiencies, scale.over, '%', log_x=True),
+            parts.of_efficiency())])
+        why = ' '.join(f'{p.ranks} {scale.over}: {p.why}.' for _, p in found if p.why)
+        return join([drawn, listed([
+            ('kind', [key for key, _ in found]), ('verdict', [parts.verdict(p.verdict or 'not run') for _, p in found]),
+            (scale.over, [str(p.ranks) for _, p in found]),
+            ('ms per unit', column([p.seconds_per_unit for _, p in found], 1e-3)),
+            ('FOM GFlop/s', column([p.fom_flop_per_s for _, p in found], 1e9)),
+            ('spread', [percent(p.spread) for _, p in found]),
+            ('efficiency', [percent(p.efficiency) for _, p in found]),
+            *((name, [percent(p.phases.get(name)) for _, p in found]) for name in PARTS)], why, words=2)], '\n')
+
+    # -- commands --
+
+    def repeat(self) -> Markup:
+        commands = {step.name: shlex.join(step.command) for step in self.evidence.steps if step.app == self.app}
+        commands.update({f'scale-{self.app}': shlex.join(scale.command)
+                         for _, scale in self.evidence.scales.get(self.app, ())})
+        out = [join([inline('p', f'{name}:'), parts.pre(command)]) for name, command in commands.items()]
+        return parts.part('Repeat it', join(out, '\n')) if out else Markup()
+
+    def options(self) -> Markup:
+        result: Optional[Result] = next(iter(self.evidence.results(self.app)), None)
+        if not result:
+            return Markup()
+        rows = [(name, str(value)) for name, value in result.program.options.items()]
+        return parts.details(f'All {len(rows)} options of the problem', parts.table(['option', 'value'], rows, words=2))

@@ -1,0 +1,119 @@
+"""Is one result consistent? What follows from other members of the file is worked out again: verdicts from checks,
+median, spread and figure of merit from the windows, the seed from the nonce. Each fault is one line.
+"""
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Optional
+
+from .. import Fault
+from . import OFFICIAL, VERDICTS, AnyResult, Point, Program, Rung, Scale, disk, record_of
+from .records import Mismatch
+
+ROUNDING = 1e-9  # of numbers that were written with 17 digits and computed again
+MOST_SPREAD = 0.1
+
+
+def near(a: float, b: float) -> bool:
+    return abs(a - b) <= ROUNDING * max(abs(a), abs(b))
+
+
+def judge_checks(rung: Rung) -> Iterator[str]:
+    for check in rung.checks:
+        held = check.value is not None and 0 <= check.value <= check.bound
+        if held != check.held:
+            value = 'not finite' if check.value is None else check.value
+            yield f"check '{check.name}': value {value} and bound {check.bound} say " \
+                  f"{'held' if held else 'failed'}, the file says otherwise"
+    if not rung.checks:
+        yield 'no checks: nothing was verified'
+    failed = [check for check in rung.checks if not check.held]
+    wrong = 'NOT CONVERGED' if all(check.convergence for check in failed) else 'INVALID'
+    if rung.right == bool(failed) or (failed and rung.verdict != wrong):
+        yield f'verdict is {rung.verdict}, its checks say otherwise'
+    if (rung.verdict == 'UNSTEADY') != bool(rung.disturbed):
+        yield f'verdict is {rung.verdict}, and what disturbed it: {"; ".join(rung.disturbed) or "nothing"}'
+
+
+def judge_times(rung: Rung) -> Iterator[str]:
+    windows, fom, credited = rung.window_seconds, rung.fom_flop_per_s, rung.credited_flop_per_unit
+    if fom is not None and not (rung.valid and windows and credited):
+        yield f'fom_flop_per_s of a rung that is {rung.verdict}, or without its windows or credited work'
+    if not windows:
+        return
+    median = statistics.median(windows)
+    spread = (max(windows) - min(windows)) / median
+    if rung.valid and spread > MOST_SPREAD * (1 + ROUNDING):
+        yield f'verdict is VALID, the spread is {100 * spread:.1f} %'
+    for name, told, value in (('seconds_per_unit', rung.seconds_per_unit, median), ('spread', rung.spread, spread),
+                              ('windows', rung.windows, len(windows)),
+                              ('fom_flop_per_s', fom, (credited or 0.0) / median)):
+        if told is not None and not near(told, value):
+            yield f'{name} is {told:.9g}, its windows say {value:.9g}'
+
+
+def judge_official(rung: Rung) -> Iterator[str]:
+    """Yields what a measured rung lacks by the rules for published results."""
+    windows, timed, warm_up = len(rung.window_seconds or ()), rung.timed_seconds or 0.0, rung.warm_up_seconds or 0.0
+    if windows < OFFICIAL.windows or timed < OFFICIAL.window * windows * (1 - ROUNDING):
+        yield f'{OFFICIAL.windows} windows of {OFFICIAL.window:g} s'
+    if warm_up < OFFICIAL.warm_up * (1 - ROUNDING):
+        yield f'a warm-up of {OFFICIAL.warm_up:g} s'
+
+
+def worst(verdicts: Sequence[str]) -> str:
+    """Returns the verdict of a result whose rungs have these."""
+    return max(verdicts, key=VERDICTS.index, default='VALID')
+
+
+def judge_program(result: Program) -> list[str]:
+    """Returns the faults of a program's result, one line each."""
+    wrong = [f'rungs[{i}] {rung.name}: {line}' for i, rung in enumerate(result.rungs)
+             for line in (*judge_checks(rung), *judge_times(rung))]
+    verdict = worst([rung.verdict for rung in result.rungs])
+    if result.rungs and result.verdict != verdict:
+        wrong.append(f'verdict is {result.verdict}, its rungs say {verdict}')
+    if result.nonce and result.seed != disk.seed_of(result.nonce):
+        wrong.append(f"nonce '{result.nonce}' gives the seed {disk.seed_of(result.nonce)}, not {result.seed}")
+    if result.options['seed'] != result.seed:
+        wrong.append(f"options.seed is {result.options['seed']}, seed is {result.seed}")
+    return wrong
+
+
+def judge_scaling(scale: Scale) -> list[str]:
+    """Returns the faults of efficiencies."""
+    return [f'{kind}, {point.ranks} ranks: efficiency is {point.efficiency:.6g}, its times say otherwise'
+            for kind, points in (('strong', scale.strong), ('weak', scale.weak)) for point in points
+            if point.efficiency is not None and not near(point.efficiency, efficiency_of(kind, points[0], point) or 0.0)]
+
+
+def efficiency_of(kind: str, first: Point, last: Point) -> Optional[float]:
+    """Returns the parallel efficiency; None where one of the two is not VALID."""
+    if not first.verdict == last.verdict == 'VALID':
+        return None
+    times, foms = (first.seconds_per_unit, last.seconds_per_unit), (last.fom_flop_per_s, first.fom_flop_per_s)
+    more, less = times if kind == 'strong' else foms
+    return more / less / (last.ranks / first.ranks) if more and less else None
+
+
+@dataclass(repr=False, eq=False)
+class Judged:
+    """A file: its faults, what it lacks to be official, and what a reader should know. record: None: not read."""
+    path: str
+    record: Optional[AnyResult] = None
+    wrong: list[str] = field(default_factory=list)
+    lacks: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    unreadable: bool = False
+
+
+def judged(path: str, follow: bool = True) -> Judged:
+    """Returns a file with the faults that it has by itself."""
+    try:
+        record = record_of(disk.parse(path, follow))
+    except Fault as fault:
+        return Judged(path, wrong=[str(fault).replace(f'{path}: ', '')], unreadable=True)
+    except Mismatch as mismatch:
+        return Judged(path, wrong=[f'not a result by docs/result-schema.json: {mismatch}'])
+    return Judged(path, record, judge_scaling(record) if isinstance(record, Scale) else
+                  judge_program(record) if isinstance(record, Program) else [])

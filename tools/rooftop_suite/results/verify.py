@@ -1,0 +1,144 @@
+"""`rooftop verify`: is a result whole and consistent, and what does it lack to be official?
+
+judge.py works out again what follows from other members of a file; here a folder's files are held against the SHA-256
+sums and the summary of its manifest. Each fault is one line. What a result lacks to be official is no fault. A file
+cannot show more than that: who buys a machine runs rooftop accept on it. docs/run-rules.md has both.
+"""
+import argparse
+import os
+from collections.abc import Iterator
+from typing import Optional
+
+from .. import ENVIRONMENT, INVALID, USAGE, VALID, Fault, one_line, results
+from . import Folder, Program, Run, aggregate, disk, judge
+from .judge import Judged, judge_official, near
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('files', nargs='+', metavar='FILE', help='a result, a run.json, or a folder of rooftop run')
+    parser.add_argument('--nonce', metavar='TEXT', help='the nonce that must be in it: the one that the buyer gave')
+
+
+def judge_summary(run: Run, loaded: dict[str, Program]) -> Iterator[str]:
+    for name, row in [*run.summary.items(), *((f'peak-{app}', row) for app, row in run.peak.items())]:
+        result = loaded.get(name)
+        rung = result.rungs[0] if result and result.rungs else None
+        told = (row.verdict, row.fom, row.spread, row.rung)
+        is_ = (result.verdict if result else None,
+               *((rung.fom_flop_per_s, rung.spread, rung.name) if rung else (None, None, None)))
+        for member, a, b in zip(('verdict', 'fom', 'spread', 'rung'), told, is_):
+            if a != b:
+                yield f'summary.{name}.{member} is {a}, {name}.json says {b}'
+
+
+def judge_steps(folder: Folder, files: list[Judged], loaded: dict[str, Program]) -> Iterator[str]:
+    """Judges the files of all steps into `files` and `loaded`; yields what the manifest says wrongly of them."""
+    run = folder.manifest
+    for step in folder.steps:
+        try:
+            path = folder.file(step.json)
+        except Fault as fault:
+            yield f'{step.name}: {fault}'
+            continue
+        if step.state != 'done':
+            yield f'{step.name}: {step.state}{": " if step.why else ""}{step.why}'
+        elif not os.path.lexists(path):
+            yield f'{step.json} is missing'
+        else:
+            if not folder.whole(step):
+                yield f'{step.json}: not the file that the run wrote: its SHA-256 differs'
+            judged = judge_file(path, run.nonce, files, follow=False)
+            if isinstance(judged.record, Program):
+                loaded[step.name] = judged.record
+                if judged.record.program != step.app:
+                    yield f'{step.json}: from {judged.record.program}, not {step.app}'
+                if run.official and step.name in (step.app, f'peak-{step.app}'):
+                    judged.lacks += [f'{line} ({step.name})' for rung in judged.record.rungs
+                                     for line in judge_official(rung)]
+
+
+def judge_manifest(run: Run) -> Iterator[str]:
+    """Yields the faults of a manifest by itself."""
+    if run.nonce and run.seed != disk.seed_of(run.nonce):
+        yield f"nonce '{run.nonce}' does not give the seed {run.seed}"
+    if run.state != 'complete':
+        yield 'the run is not complete'
+    for app, row in [*run.summary.items(), *run.peak.items()]:
+        if (row.verdict == 'VALID') != bool(row.fom):
+            yield f'summary: {app} is {row.verdict}, and its figure of merit {row.fom}'
+    if run.aggregate.value is not None:
+        value = aggregate.of(run).value
+        if value is None or not near(value, run.aggregate.value):
+            yield f'aggregate is {run.aggregate.value:.6g}, the reference here gives {value}'
+    for app, built in run.programs.items():
+        if str(built.version.get('version')).removesuffix('-dirty') != run.source.version.removesuffix('-dirty'):
+            yield f'{app} is of version {built.version.get("version")}, the source is {run.source.version}: build it again'
+
+
+def missing(run: Run) -> list[str]:
+    """Returns what a run lacks to be official."""
+    rows = [] if run.official else ['--official']
+    rows += [f'a VALID {app}' for app in results.APPS if app not in run.summary or run.summary[app].verdict != 'VALID']
+    rows += ['a size above tiny'] if run.size == 'tiny' else []
+    return rows + ([f'an unchanged source ({run.source.why or "files were changed"})']
+                   if run.source.why or run.source.changed else [])
+
+
+def judge_folder(folder: Folder, judged: Judged, files: list[Judged]) -> None:
+    """Judges a run; adds its programs' results to files."""
+    run, loaded = folder.manifest, dict[str, Program]()
+    judged.wrong += judge_manifest(run)
+    judged.lacks += missing(run)
+    diff = run.source.diff_file
+    if os.path.basename(judged.path) != 'run.json' and folder.alone:
+        judged.notes.append(f'a manifest alone: none of the {len(folder.steps)} results that it names is here')
+        judged.lacks.append('the results that it names')
+        judged.wrong += [f'{step.name}: {step.state}' for step in folder.steps if step.state != 'done']
+    else:
+        judged.wrong += judge_steps(folder, files, loaded)
+        judged.wrong += judge_summary(run, loaded)
+        judged.wrong += [f'{diff}: not the file that the run wrote'] if diff and not folder.holds(
+            diff, run.source.diff_sha256) else []
+    judged.notes += [f'{step.name}: attempt {step.attempts} counts' for step in folder.steps if (step.attempts or 0) > 1]
+
+
+def judge_file(path: str, nonce: Optional[str], files: list[Judged], follow: bool = True) -> Judged:
+    """Judges a file, and those that it names, into files."""
+    judged = judge.judged(path, follow)
+    record = judged.record
+    if record and nonce not in (None, record.nonce):
+        judged.wrong.append(f"nonce is '{record.nonce}', not '{nonce}'")
+    if isinstance(record, Run):
+        judge_folder(Folder.at(path, record), judged, files)
+    elif isinstance(record, Program) and record.verdict not in results.RIGHT and not judged.wrong:
+        judged.wrong.append(f'consistent, and its verdict is {record.verdict}')
+    files.append(judged)
+    return judged
+
+
+def lacking(files: list[Judged], given: list[Judged]) -> list[str]:
+    """Returns what files without faults lack to be official. given: those of the command line."""
+    lacks = [line for judged in files for line in judged.lacks]
+    lacks += ['a run of rooftop run'] if any(not isinstance(judged.record, Run) for judged in given) else []
+    return list(dict.fromkeys(lacks))
+
+
+def main(args: argparse.Namespace) -> int:
+    files: list[Judged] = []
+    given = []
+    for path in map(results.manifest_of, args.files):
+        begin = len(files)
+        if not os.path.lexists(path):
+            raise Fault(USAGE, f'{path}: no such file')
+        given.append(judge_file(path, args.nonce, files))
+        for judged in files[begin:]:
+            for line in (judged.wrong or ['consistent']) + [f'note: {line}' for line in judged.notes]:
+                print(one_line(f'{judged.path}: {line}'))
+    bad = [judged for judged in files if judged.wrong]
+    lacks = lacking(files, given) + ([] if args.nonce else ["the buyer's nonce (--nonce)"])
+    said = f'{len(bad)} with faults: NOT CONSISTENT' if bad else one_line(
+        f'consistent; lacks {", ".join(lacks)}' if lacks else f"consistent and official, nonce '{args.nonce}'")
+    print(f'verify: {len(files)} file{"s" if len(files) > 1 else ""}, {said}')
+    if any(judged not in given or not judged.unreadable for judged in bad):
+        return INVALID
+    return ENVIRONMENT if bad else VALID
