@@ -87,8 +87,6 @@ common_librooftop_a_SOURCES += \
 	common/machine/cublas.h \
 	common/machine/cuda.cuh \
 	common/machine/memory.cu \
-	common/machine/toolkit.c \
-	common/machine/toolkit.h \
 	common/measure/ceiling_cuda.cu
 endif
 

@@ -8,7 +8,6 @@
 #include <cublas_v2.h>
 #include <dlfcn.h>
 #include <stdio.h>
-#include "machine/toolkit.h"
 
 static struct {
     bool tried;
@@ -29,9 +28,29 @@ static void *find(void *library, const char *name)
     return found;
 }
 
+/* Loads the library of the CUDA version that this build was made with: as the system's loader finds
+ * it, else from the toolkit of this build. Linking it would keep a program from starting on every
+ * machine without the toolkit, and make all programs start more slowly. */
+static void *load_library(void)
+{
+    char file[64], path[512];
+    snprintf(file, sizeof file, "libcublas.so.%d", CUDART_VERSION / 1000);
+    void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    if (library)
+        return library;
+    /* Quotes the loader on the first try: the second folder may be that of another machine. */
+    snprintf(
+        cublas.why_not, sizeof cublas.why_not,
+        "cuBLAS cannot be loaded: %s (it comes with the CUDA toolkit; LD_LIBRARY_PATH may name "
+        "its folder)",
+        dlerror());
+    snprintf(path, sizeof path, "%s/%s", RT_TOOLKIT_FOLDER, file);
+    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
 static void load(void)
 {
-    void *library = rt_toolkit_load("cublas", "cuBLAS", cublas.why_not, sizeof cublas.why_not);
+    void *library = load_library();
     if (!library)
         return;
     cublas.why_not[0] = 0;

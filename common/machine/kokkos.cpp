@@ -168,9 +168,12 @@ void *memory_alloc(size_t bytes, rt_space_t space)
         return rt_mem_host.alloc(bytes, space);
     try {
         void *ptr = Kokkos::kokkos_malloc<rt_kokkos::Memory>("rooftop", bytes);
-        if (rt_mem_is_poisoning())
+        if (rt_mem_is_poisoning()) {
             Kokkos::deep_copy(There<uint16_t>(static_cast<uint16_t *>(ptr), bytes / 2),
                               uint16_t(RT_MEM_POISON));
+            Kokkos::deep_copy(There<char>(static_cast<char *>(ptr) + bytes / 2 * 2, bytes % 2),
+                              static_cast<char>(RT_MEM_POISON & 0xff));
+        }
         return ptr;
     } catch (const std::exception &) {
         return nullptr;

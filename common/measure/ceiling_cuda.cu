@@ -34,7 +34,7 @@ template <class Body> __global__ void add_all(size_t n, Body body, double *total
         atomicAdd(total, sum);
 }
 
-struct cuda {
+struct cuda_gpu {
     static constexpr bool on_host = false;
     static inline double *total;
     static inline cudaEvent_t begun, ended;
@@ -96,4 +96,4 @@ struct cuda {
 
 } // namespace
 
-extern "C" const rt_loops_t rt_loops_cuda = gpu_loops<cuda>::table();
+extern "C" const rt_loops_t rt_loops_cuda = gpu_loops<cuda_gpu>::table();

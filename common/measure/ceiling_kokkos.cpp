@@ -13,7 +13,7 @@ namespace
 using teams_t = Kokkos::TeamPolicy<rt_kokkos::Exec>;
 using range_t = Kokkos::RangePolicy<rt_kokkos::Exec, Kokkos::IndexType<size_t>>;
 
-struct kokkos {
+struct kokkos_gpu {
     static constexpr bool on_host = rt_kokkos::on_host;
     static inline double begun;
 
@@ -72,4 +72,4 @@ struct kokkos {
 
 } // namespace
 
-RT_KOKKOS_TABLE(rt_loops_t, rt_loops_kokkos, gpu_loops<kokkos>::table());
+RT_KOKKOS_TABLE(rt_loops_t, rt_loops_kokkos, gpu_loops<kokkos_gpu>::table());
