@@ -157,8 +157,8 @@ void rt_watch_stop(rt_watch_t *out)
     const ticks_t ticks = host_ticks();
     double most[2] = {0, 0};
     /* One stolen tick may be left of what was stolen before. */
-    if (out->host > 0)
-        most[0] = most_waited(&begun.waiters, &waiters) / out->host;
+    if (out->host > 0) /* a thread may have waited before the clock was read, and after */
+        most[0] = fmin(1, most_waited(&begun.waiters, &waiters) / out->host);
     if (ticks.all > begun.ticks.all)
         most[1] = fmax(0, ticks.stolen - begun.ticks.stolen - 1) / (ticks.all - begun.ticks.all);
     free(waiters.item);
