@@ -77,3 +77,17 @@ int ok;])],
      AC_MSG_ERROR([$CC compiles with -ffast-math in spite of $RT_STRICT_CFLAGS; do not give it in CFLAGS])])
   CFLAGS=$rt_given_cflags
 ])
+
+# RT_CXX: one text of gfnn-wave's loops serves the CPU, CUDA and Kokkos, so a C++ compiler is needed always.
+AC_DEFUN([RT_CXX], [
+  AC_LANG_PUSH([C++])
+  rt_given_cxxflags=$CXXFLAGS
+  CXXFLAGS="$CXXFLAGS -std=c++17"
+  AC_MSG_CHECKING([whether $CXX compiles C++17])
+  AC_COMPILE_IFELSE([AC_LANG_SOURCE([template <class T> constexpr bool wide = sizeof(T) > 4; static_assert(wide<double>);])],
+    [AC_MSG_RESULT([yes])],
+    [AC_MSG_RESULT([no])
+     AC_MSG_ERROR([a C++ compiler that knows C++17 is needed, and $CXX is none (apt install g++)])])
+  CXXFLAGS=$rt_given_cxxflags
+  AC_LANG_POP([C++])
+])

@@ -13,7 +13,8 @@ apps_gfnn_wave_libgfnn_a_SOURCES = \
 	apps/gfnn-wave/box/box.h apps/gfnn-wave/box/box.c apps/gfnn-wave/box/ghosts.h apps/gfnn-wave/box/ghosts.c \
 	apps/gfnn-wave/operator/parity.h apps/gfnn-wave/operator/strain.h \
 	apps/gfnn-wave/operator/apply.c apps/gfnn-wave/operator/element.c \
-	apps/gfnn-wave/loops/node.h apps/gfnn-wave/precond/precond.c \
+	apps/gfnn-wave/loops/node.h apps/gfnn-wave/loops/loops.hpp apps/gfnn-wave/loops/table.hpp \
+	apps/gfnn-wave/loops/rows.hpp apps/gfnn-wave/loops/blocks.hpp apps/gfnn-wave/precond/precond.c \
 	apps/gfnn-wave/solve/cg.h apps/gfnn-wave/solve/cg.c apps/gfnn-wave/solve/step.c \
 	apps/gfnn-wave/output/picture.c apps/gfnn-wave/output/receivers.c apps/gfnn-wave/output/result.c \
 	apps/gfnn-wave/judge/judge.h apps/gfnn-wave/judge/judge.c apps/gfnn-wave/judge/oracle.c \
@@ -34,13 +35,8 @@ apps_gfnn_wave_libgfnn_a_SOURCES = \
 	apps/gfnn-wave/cpu/cpu_simd_rows.inc \
 	apps/gfnn-wave/cpu/solve_reference.c \
 	apps/gfnn-wave/cpu/solve_simd.c \
-	apps/gfnn-wave/cpu/rows.h \
-	apps/gfnn-wave/cpu/blocks.c \
-	apps/gfnn-wave/cpu/ghosts.c \
-	apps/gfnn-wave/cpu/cg_rows.inc \
-	apps/gfnn-wave/cpu/vectors.c \
-	apps/gfnn-wave/cpu/vectors32.c
-apps_gfnn_wave_libgfnn_a_LIBADD =
+	apps/gfnn-wave/cpu/ghosts.c
+apps_gfnn_wave_libgfnn_a_LIBADD = apps/gfnn-wave/cpu/vectors.o
 
 if HAVE_CUDA
 apps_gfnn_wave_libgfnn_a_SOURCES += \
@@ -59,16 +55,13 @@ apps_gfnn_wave_libgfnn_a_SOURCES += \
 	apps/gfnn-wave/cuda/tiled.cu \
 	apps/gfnn-wave/cuda/tensor.cu \
 	apps/gfnn-wave/cuda/vectors.cu \
-	apps/gfnn-wave/cuda/cg.cu \
 	apps/gfnn-wave/cuda/blocks.cu \
-	apps/gfnn-wave/cuda/newmark.cu \
 	apps/gfnn-wave/cuda/ghosts.cu \
 	apps/gfnn-wave/cuda/scalars.cu \
 	apps/gfnn-wave/cuda/solve_cuda.cu
 endif
 
 gfnn_kokkos_sources = \
-	apps/gfnn-wave/kokkos/blocks.cpp \
 	apps/gfnn-wave/kokkos/ghosts.cpp \
 	apps/gfnn-wave/kokkos/kokkos.cpp \
 	apps/gfnn-wave/kokkos/predict_kokkos.cpp \
@@ -78,7 +71,7 @@ gfnn_openacc_sources = \
 	apps/gfnn-wave/openacc/openacc.c \
 	apps/gfnn-wave/openacc/predict_openacc.c
 EXTRA_DIST += $(gfnn_kokkos_sources) $(gfnn_openacc_sources) apps/gfnn-wave/kokkos/columns.hpp apps/gfnn-wave/kokkos/gfnn_kokkos.hpp \
-	apps/gfnn-wave/kokkos/rows.hpp apps/gfnn-wave/wave.png
+	apps/gfnn-wave/cpu/vectors.cpp apps/gfnn-wave/wave.png
 if HAVE_KOKKOS
 apps_gfnn_wave_libgfnn_a_LIBADD += $(gfnn_kokkos_sources:.cpp=.o)
 endif

@@ -16,7 +16,7 @@ unset OMP_TOOL_VERBOSE_INIT
 copy_source source
 cd source || exit 1
 programs="apps/nekbone/nekbone apps/alya-rhs/alya-rhs apps/fun3d-mcpi/fun3d-mcpi apps/gfnn-wave/gfnn-wave"
-(./configure CC=clang CXX=clang++ CFLAGS="$flags" --without-mpi --without-cuda --without-kokkos && make -j2 $programs) >build.log 2>&1 ||
+(./configure CC=clang CXX=clang++ CFLAGS="$flags" CXXFLAGS="$flags" --without-mpi --without-cuda --without-kokkos && make -j2 $programs) >build.log 2>&1 ||
     { fail "build: $(tail -n 20 build.log)"; exit 1; }
 
 # races APP ARGUMENT...: runs the rungs; the number of races that were seen, in `races`.

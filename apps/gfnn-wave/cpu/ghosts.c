@@ -2,7 +2,9 @@
  * ghosts.c - mirror faces and the ghosts of a box alone, on the CPU.
  */
 #include "config.h"
-#include "rows.h"
+#include <string.h>
+#include "apps/gfnn-wave/loops/node.h"
+#include "cpu.h"
 
 /* --- mirror faces --- */
 
@@ -32,7 +34,7 @@ void gfnn_cpu_hold(const gfnn_view_t *view, double *x, float *z)
 /* --- ghosts --- */
 
 /* Fills a row of a component with its ghosts, from the row of own values that it is or mirrors. */
-INLINE void wrap_row(size_t size, int64_t n, int width, const char *from, char *to)
+static inline void wrap_row(size_t size, int64_t n, int width, const char *from, char *to)
 {
     const int64_t step = (int64_t)size;
     if (to != from)

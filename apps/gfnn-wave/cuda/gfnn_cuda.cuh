@@ -46,7 +46,7 @@ static inline bool gfnn_layers_wrap(const gfnn_view_t *view)
     return gfnn_is_alone(view->box) && view->box->n[0] % 4 == 0;
 }
 
-/* Returns whether tensor.cu reads such a box without its ghosts in y and z; cg.cu stores those in x
+/* Returns whether tensor.cu reads such a box without its ghosts in y and z; vectors.cu stores those in x
  * with r in 16 bits. A periodic box has at least 3 nodes in each direction, so none is a ghost twice
  * on one side. */
 static inline bool gfnn_low_wraps(const gfnn_view_t *view)

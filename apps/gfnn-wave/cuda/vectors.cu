@@ -1,51 +1,177 @@
 /*
- * vectors.cu - the loops over vectors that are in no other file, on the GPU. cg.cu has those of
- * conjugate gradients, blocks.cu those with D, newmark.cu those of a time step, ghosts.cu the
- * ghosts.
+ * vectors.cu - the loops of loops/ on the GPU; blocks.cu has those with D, ghosts.cu the ghosts.
  *
  * Each is one pass at the speed of memory. A warp takes a row of the box, as ghosts must not be
- * touched. A sum ends in the kernel that makes its terms: blocks leave partial sums, and the last
- * block adds them in order. So equal input gives equal bits. That block also adds the sums of the
- * other GPUs and forms the scalars (cg.h), which later kernels read: the host does not wait.
+ * touched, and a lane loads and stores 16 bytes at once. A sum ends in the kernel that makes its
+ * terms: blocks leave partial sums, and the last block adds them in order. So equal input gives
+ * equal bits. That block also adds the sums of the other GPUs and forms the scalars (cg.h), which
+ * later kernels read: the host does not wait.
  */
 #include "config.h"
 #include <cuda_fp16.h>
 #include "rows.cuh"
+#include "../loops/table.hpp"
+
+template <class T> static __device__ __forceinline__ T gfnn_as(__half z)
+{
+    return __half2float(z);
+}
+
+/* --- what a loop gets --- */
+
+/* Rows of 16-bit floats begin 3 values after a boundary (GFNN_LOW_SKIP): a lane stores all but its
+ * first value, and the first one of the next lane. A box alone has its ghosts in x stored too
+ * (gfnn_low_wraps). All lanes of a warp call. */
+template <int V>
+static __device__ __forceinline__ void put_low(const gfnn_rows_t &g, __half *low, int own,
+                                               const gfnn_pack_t<float, V> &value)
+{
+    const int lane = threadIdx.x % 32;
+    const float next = __shfl_down_sync(0xffffffffu, value.at[0], 1);
+    const bool whole = lane < 31 && own > V;
+    gfnn_pack_t<__half, V> shifted;
+#pragma unroll
+    for (int e = 0; e < V; e++)
+        shifted.at[e] = __float2half_rn(e + 1 < V ? value.at[e + 1] : next);
+    if (whole)
+        *reinterpret_cast<gfnn_pack_t<__half, V> *>(low + 1) = shifted;
+    if (lane == 0 && own > 0)
+        low[0] = __float2half_rn(value.at[0]);
+#pragma unroll
+    for (int e = 1; e < V; e++)
+        if (!whole && e < own)
+            low[e] = __float2half_rn(value.at[e]);
+    if (!g.alone || (own <= g.n[0] - GFNN_ND && own >= V + GFNN_ND))
+        return;
+#pragma unroll
+    for (int e = 0; e < V; e++) {
+        if (own - e > g.n[0] - GFNN_ND)
+            low[e + g.n[0]] = __float2half_rn(value.at[e]);
+        if (own - e <= GFNN_ND && own - e > 0)
+            low[e - g.n[0]] = __float2half_rn(value.at[e]);
+    }
+}
+
+template <int V>
+static __device__ __forceinline__ void put_low(const gfnn_rows_t &, float *low, int own,
+                                               const gfnn_pack_t<float, V> &value)
+{
+    gfnn_put(low, own, value);
+}
+
+/* The scalars, where T is float in registers; low NULL: the preconditioner gets nothing. */
+template <class T, class Low> struct scalars_t {
+    static constexpr bool single = sizeof(T) == sizeof(float);
+    const gfnn_rows_t &g;
+    const gfnn_factors_t f;
+    Low *const low;
+    const float held_alpha, held_beta, held_due, held_scale;
+    const T held_back;
+    const double held_per_unit; /* 1 / a power of two */
+    const bool held_is_due;
+
+    __device__ __forceinline__ scalars_t(const gfnn_rows_t &g_, const gfnn_cg_t *cg, Low *low_)
+        : g(g_), f(cg), low(low_), held_alpha(f.alpha()), held_beta(f.beta()), held_due(f.due()),
+          held_scale(f.scale()), held_back(static_cast<T>(1 / f.scale())),
+          held_per_unit(1 / f.unit()), held_is_due(f.due() != 0)
+    {
+    }
+    __device__ __forceinline__ T alpha() const
+    {
+        return single ? held_alpha : f.alpha();
+    }
+    __device__ __forceinline__ T beta() const
+    {
+        return single ? held_beta : f.beta();
+    }
+    __device__ __forceinline__ T due() const
+    {
+        return single ? held_due : f.due();
+    }
+    __device__ __forceinline__ T scale() const
+    {
+        return single ? held_scale : f.scale();
+    }
+    __device__ __forceinline__ T back() const
+    {
+        return held_back;
+    }
+    __device__ __forceinline__ double unit() const
+    {
+        return f.unit();
+    }
+    __device__ __forceinline__ double per_unit() const
+    {
+        return held_per_unit;
+    }
+    __device__ __forceinline__ bool is_due() const
+    {
+        return held_is_due;
+    }
+    template <int V>
+    __device__ __forceinline__ void lower(int64_t wide, int own,
+                                          const gfnn_pack_t<float, V> &value) const
+    {
+        if (low)
+            put_low(g, low + wide, own, value);
+    }
+};
+struct no_scalars_t {
+};
+
+struct sums_t {
+    double one = 0, two = 0;
+
+    __device__ __forceinline__ void add(bool own, double one_, double two_)
+    {
+        one += own ? one_ : 0;
+        two += own ? two_ : 0;
+    }
+};
 
 /* --- kernels --- */
 
-template <bool is_fine, class T>
-static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
-    fill_kernel(gfnn_rows_t g, T value, T *__restrict__ x)
+template <class Loop, class C>
+static __device__ __forceinline__ void run_loop(const gfnn_rows_t &g, const Loop &loop, const C &c,
+                                                sums_t &sums)
 {
-    gfnn_each_value<4>(g, [=](int64_t fine, int64_t wide) { x[is_fine ? fine : wide] = value; });
+    gfnn_each_pack<Loop::V, Loop::ahead>(
+        g, [&](int64_t fine, int64_t wide) { return loop.template get<Loop::V>(c, fine, wide); },
+        [&](int64_t fine, int64_t wide, int own, auto &v) {
+            loop.template put<Loop::V>(c, fine, wide, own, v, sums);
+        });
 }
 
-template <bool is_fine, class T>
+template <class Loop>
 static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
-    dot_kernel(gfnn_rows_t g, const T *__restrict__ x, const T *__restrict__ y, gfnn_parts_t parts,
-               double *result)
+    plain_kernel(gfnn_rows_t g, Loop loop)
 {
-    double sum[1] = {0};
-    gfnn_each_value<4>(g, [&](int64_t fine, int64_t wide) {
-        const int64_t at = is_fine ? fine : wide;
-        sum[0] += static_cast<double>(x[at]) * static_cast<double>(y[at]);
-    });
+    sums_t sums;
+    run_loop(g, loop, no_scalars_t(), sums);
+}
+
+template <class Loop>
+static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
+    sum_kernel(gfnn_rows_t g, Loop loop, gfnn_parts_t parts, double *result)
+{
+    sums_t sums;
+    run_loop(g, loop, no_scalars_t(), sums);
+    double sum[1] = {sums.one};
     if (gfnn_grid_sums<GFNN_THREADS>(parts, sum) && threadIdx.x == 0)
         *result = sum[0];
 }
 
-/* As in BLAS, y is not read if b = 0: it may be NaN. */
+template <class Loop, class Cg, class Low>
 static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
-    axpby_kernel(gfnn_rows_t g, double a, const double *__restrict__ x, double b,
-                 double *__restrict__ y)
+    cg_kernel(gfnn_rows_t g, Cg *cg, Loop loop, Low *low, gfnn_parts_t parts)
 {
-    gfnn_each_ahead<2>(
-        g,
-        [=](int64_t at, int64_t) {
-            return double2{x[at], b != 0 ? b * y[at] : 0};
-        },
-        [=](int64_t at, int64_t, double2 v) { y[at] = a * v.x + v.y; });
+    const scalars_t<typename Loop::real, Low> c(g, cg, low);
+    sums_t sums;
+    if ((Loop::stops && c.f.ended) || (Loop::only_due && !c.is_due()))
+        return;
+    run_loop(g, loop, c, sums);
+    if constexpr (Loop::sums > 0)
+        gfnn_end_loop<GFNN_THREADS, 2>(parts, cg, Loop::stage, sums.one, sums.two);
 }
 
 static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
@@ -53,134 +179,191 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
                  const double *__restrict__ f, gfnn_parts_t parts)
 {
     double ff = 0, most = 0;
-    gfnn_each_value<4>(g, [&](int64_t at, int64_t) {
-        const double value = f[at], size = fabs(value);
-        ff += value * value;
-        most = size <= most ? most : size;
-    });
+    gfnn_each_pack<2, 2>(
+        g, [=](int64_t at, int64_t) { return gfnn_get<2>(f + at); },
+        [&](int64_t, int64_t, int own, const gfnn_pack_t<double, 2> &v) {
+#pragma unroll
+            for (int e = 0; e < 2; e++) {
+                const double value = e < own ? v.at[e] : 0, size = fabs(value);
+                ff += value * value;
+                most = size <= most ? most : size;
+            }
+        });
     gfnn_end_loop<GFNN_THREADS, 2, true>(parts, cg, GFNN_STARTED, ff, most, &method);
 }
 
+static __global__ void add_kernel(double value, double *at)
+{
+    *at += value;
+}
+
+/* Zeroes component d of a layer across direction d, with a thread per node. */
 static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
-    to_half_kernel(gfnn_rows_t g, const float *__restrict__ x, __half *__restrict__ low)
+    hold_kernel(const __grid_constant__ gfnn_rows_t g, int d, int layer, double *x, float *z)
 {
-    gfnn_each_ahead<4>(
-        g, [=](int64_t, int64_t at) { return x[at]; },
-        [=](int64_t, int64_t at, float value) { low[at] = __float2half_rn(value); });
-}
-
-/* --- fill .. newmark: the table's functions --- */
-
-static void fill(const gfnn_view_t *view, double value, double *x)
-{
-    gfnn_launch_rows(fill_kernel<true, double>, view, value, x);
-}
-
-static void fill32(const gfnn_view_t *view, float value, float *z)
-{
-    gfnn_launch_rows(fill_kernel<false, float>, view, value, z);
-}
-
-/* Returns the sum that a kernel leaves when it is done. */
-static double fetch(const gfnn_vectors_data_t *data)
-{
-    RT_CUDA(cudaStreamSynchronize(rt_stream()));
-    return *static_cast<volatile double *>(data->result);
-}
-
-static double dot(const gfnn_view_t *view, const double *x, const double *y)
-{
-    const gfnn_vectors_data_t *data = gfnn_vectors_data(view);
-    gfnn_launch_rows(dot_kernel<true, double>, view, x, y, data->parts, data->result);
-    return fetch(data);
-}
-
-static double dot32(const gfnn_view_t *view, const float *x, const float *y)
-{
-    const gfnn_vectors_data_t *data = gfnn_vectors_data(view);
-    gfnn_launch_rows(dot_kernel<false, float>, view, x, y, data->parts, data->result);
-    return fetch(data);
-}
-
-static void axpby(const gfnn_view_t *view, double a, const double *x, double b, double *y)
-{
-    gfnn_launch_rows(axpby_kernel, view, a, x, b, y);
-}
-
-static void start(const gfnn_view_t *view, gfnn_cg_t *cg, const gfnn_method_t *method,
-                  const double *f)
-{
-    gfnn_launch_rows(start_kernel, view, cg, *method, f, gfnn_vectors_data(view)->parts);
-}
-
-static void to_half(const gfnn_view_t *view, const float *x, void *low)
-{
-    gfnn_launch_rows(to_half_kernel, view, x, static_cast<__half *>(low));
-}
-
-/* --- set up --- */
-
-static void set_up(gfnn_view_t *view, const gfnn_form_t *form)
-{
-    gfnn_vectors_data_t *data = RT_NEW(gfnn_vectors_data_t, 1, RT_HOST);
-    const unsigned none = 0;
-    int device, multiprocessors;
-    RT_CUDA(cudaGetDevice(&device));
-    RT_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-    *data = gfnn_vectors_data_t();
-    data->blocks = static_cast<unsigned>(multiprocessors) * GFNN_RESIDENT;
-    data->parts.partial = RT_NEW(double, 2 * static_cast<size_t>(data->blocks), RT_DEVICE);
-    data->parts.ticket = static_cast<unsigned *>(rt_clone(&none, 1, sizeof none, RT_DEVICE));
-    data->result = RT_NEW(double, 1, RT_PINNED);
-    data->entries = gfnn_cuda_entries_new(view, form);
-    data->ghosts = gfnn_cuda_ghosts_new(view);
-    view->data = data;
-}
-
-static void tear_down(gfnn_view_t *view)
-{
-    gfnn_vectors_data_t *data = static_cast<gfnn_vectors_data_t *>(view->data);
-    if (!data)
+    const int a = d == 0 ? 1 : 0, b = d == 2 ? 1 : 2;
+    const unsigned node = blockIdx.x * GFNN_THREADS + threadIdx.x;
+    if (node >= static_cast<unsigned>(g.n[a]) * g.n[b])
         return;
-    gfnn_cuda_ghosts_destroy(data->ghosts);
-    RT_FREE(data->parts.partial, RT_DEVICE);
-    RT_FREE(data->parts.ticket, RT_DEVICE);
-    RT_FREE(data->result, RT_PINNED);
-    RT_FREE(data->entries, RT_DEVICE);
-    RT_FREE(view->data, RT_HOST);
+    const int s = node % g.n[a], t = node / g.n[a];
+    int at[3];
+    gfnn_on_layer(d, layer, s, t, at);
+    if (x)
+        x[d * g.fine.plane + g.fine.at(at[0], at[1], at[2])] = 0;
+    if (z)
+        z[d * g.wide.plane + g.wide.at(at[0], at[1], at[2])] = 0;
 }
 
-/* Partial sums depend on the device and are few: two per block. */
-static void memory(const gfnn_config_t *config, const gfnn_box_t *, double bytes[RT_SPACES])
+/* --- the back end of table.hpp --- */
+
+/* Every kernel over rows has this grid. */
+template <class... P, class... A>
+static void launch_rows(void (*kernel)(gfnn_rows_t, P...), const gfnn_view_t *view, A... arguments)
 {
-    const rt_gpu_t *gpu = rt_device_gpu();
-    const double blocks = gpu ? gpu->multiprocessors * GFNN_RESIDENT : 0;
-    bytes[RT_HOST] += sizeof(gfnn_vectors_data_t);
-    bytes[RT_PINNED] += (1 + GFNN_MOST_RESIDUALS) * sizeof(double) + sizeof(gfnn_told_t);
-    bytes[RT_DEVICE] += 2 * sizeof(double) * blocks + sizeof(unsigned) + sizeof(gfnn_cg_t) +
-                        2 * sizeof(double) * rt_comm_size() +
-                        sizeof(gfnn_entries_t) * GFNN_MAX_IDS + gfnn_cuda_ghosts_memory(config);
+    kernel<<<gfnn_vectors_data(view)->blocks, GFNN_THREADS, 0, rt_stream()>>>(
+        gfnn_rows_t(view->box), arguments...);
+    RT_CUDA_LAUNCHED();
 }
 
-extern "C" const gfnn_vectors_t gfnn_vectors_cuda = {
-    .scalars = &gfnn_scalars_cuda,
-    .loops = {&gfnn_loops_cuda, &gfnn_loops32_cuda},
-    .fill = fill,
-    .fill32 = fill32,
-    .dot = dot,
-    .axpby = axpby,
-    .add = gfnn_cuda_add,
-    .start = start,
-    .smooth32 = gfnn_cuda_smooth32,
-    .dot32 = dot32,
-    .to_half = to_half,
-    .newmark_before = gfnn_cuda_newmark_before,
-    .newmark_after = gfnn_cuda_newmark_after,
-    .hold = gfnn_cuda_hold,
-    .wrap = gfnn_cuda_wrap,
-    .share = gfnn_cuda_share,
-    .unshare = gfnn_cuda_unshare,
-    .set_up = set_up,
-    .tear_down = tear_down,
-    .memory = memory,
+struct back_end_t {
+    template <class Loop> static void run(const gfnn_view_t *view, const Loop &loop)
+    {
+        launch_rows(plain_kernel<Loop>, view, loop);
+    }
+    /* Waits for the sum that the kernel leaves. */
+    template <class Loop> static double sum(const gfnn_view_t *view, const Loop &loop)
+    {
+        const gfnn_vectors_data_t *data = gfnn_vectors_data(view);
+        launch_rows(sum_kernel<Loop>, view, loop, data->parts, data->result);
+        RT_CUDA(cudaStreamSynchronize(rt_stream()));
+        return *static_cast<volatile double *>(data->result);
+    }
+    template <class Cg, class Loop, class Low = float>
+    static void run_cg(const gfnn_view_t *view, Cg *cg, const Loop &loop, Low *low = nullptr)
+    {
+        launch_rows(cg_kernel<Loop, Cg, Low>, view, cg, loop, low, gfnn_vectors_data(view)->parts);
+    }
+    template <class Loop>
+    static void run_low(const gfnn_view_t *view, gfnn_cg_t *cg, const Loop &loop, int precision,
+                        void *low)
+    {
+        if (precision == GFNN_FP16)
+            run_cg(view, cg, loop, static_cast<__half *>(low));
+        else
+            run_cg(view, cg, loop, static_cast<float *>(low));
+    }
+    template <class T>
+    static void update_bj(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, const void *q,
+                          void *r, float *z)
+    {
+        if (sizeof(T) == sizeof(double))
+            gfnn_cuda_update_bj(view, cg, first, q, r, z);
+        else
+            gfnn_cuda_update_bj32(view, cg, first, q, r, z);
+    }
+    static void start(const gfnn_view_t *view, gfnn_cg_t *cg, const gfnn_method_t *method,
+                      const double *f)
+    {
+        launch_rows(start_kernel, view, cg, *method, f, gfnn_vectors_data(view)->parts);
+    }
+    static void add(const gfnn_view_t *, int64_t at, double value, double *x)
+    {
+        add_kernel<<<1, 1, 0, rt_stream()>>>(value, x + at);
+        RT_CUDA_LAUNCHED();
+    }
+    static void hold(const gfnn_view_t *view, double *x, float *z)
+    {
+        const gfnn_rows_t g(view->box);
+        const gfnn_held_t held = gfnn_held(view->box);
+        for (int face = 0; face < 6; face++) {
+            if (!held.at[face])
+                continue;
+            const int d = face / 2, layer = face % 2 ? g.n[d] - 1 : 0;
+            const size_t nodes = static_cast<size_t>(g.n[(d + 1) % 3]) * g.n[(d + 2) % 3];
+            hold_kernel<<<rt_blocks(nodes, GFNN_THREADS), GFNN_THREADS, 0, rt_stream()>>>(
+                g, d, layer, x, z);
+            RT_CUDA_LAUNCHED();
+        }
+    }
+    static constexpr auto smooth32 = gfnn_cuda_smooth32;
+    static constexpr auto wrap = gfnn_cuda_wrap;
+
+    static void set_up(gfnn_view_t *view, const gfnn_form_t *form)
+    {
+        gfnn_vectors_data_t *data = RT_NEW(gfnn_vectors_data_t, 1, RT_HOST);
+        const unsigned none = 0;
+        int device, multiprocessors;
+        RT_CUDA(cudaGetDevice(&device));
+        RT_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+        *data = gfnn_vectors_data_t();
+        data->blocks = static_cast<unsigned>(multiprocessors) * GFNN_RESIDENT;
+        data->parts.partial = RT_NEW(double, 2 * static_cast<size_t>(data->blocks), RT_DEVICE);
+        data->parts.ticket = static_cast<unsigned *>(rt_clone(&none, 1, sizeof none, RT_DEVICE));
+        data->result = RT_NEW(double, 1, RT_PINNED);
+        data->entries = gfnn_cuda_entries_new(view, form);
+        data->ghosts = gfnn_cuda_ghosts_new(view);
+        view->data = data;
+    }
+    static void tear_down(gfnn_view_t *view)
+    {
+        gfnn_vectors_data_t *data = static_cast<gfnn_vectors_data_t *>(view->data);
+        if (!data)
+            return;
+        gfnn_cuda_ghosts_destroy(data->ghosts);
+        RT_FREE(data->parts.partial, RT_DEVICE);
+        RT_FREE(data->parts.ticket, RT_DEVICE);
+        RT_FREE(data->result, RT_PINNED);
+        RT_FREE(data->entries, RT_DEVICE);
+        RT_FREE(view->data, RT_HOST);
+    }
+    /* Partial sums depend on the device and are few: two per block. */
+    static void memory(const gfnn_config_t *config, const gfnn_box_t *, double bytes[RT_SPACES])
+    {
+        const rt_gpu_t *gpu = rt_device_gpu();
+        const double blocks = gpu ? gpu->multiprocessors * GFNN_RESIDENT : 0;
+        bytes[RT_HOST] += sizeof(gfnn_vectors_data_t);
+        bytes[RT_PINNED] += (1 + GFNN_MOST_RESIDUALS) * sizeof(double) + sizeof(gfnn_told_t);
+        bytes[RT_DEVICE] += 2 * sizeof(double) * blocks + sizeof(unsigned) + sizeof(gfnn_cg_t) +
+                            2 * sizeof(double) * rt_comm_size() +
+                            sizeof(gfnn_entries_t) * GFNN_MAX_IDS + gfnn_cuda_ghosts_memory(config);
+    }
 };
+
+/* With z in 16 bits too. */
+template <class T> struct loops_t : gfnn_loops_of<back_end_t, T> {
+    using base = gfnn_loops_of<back_end_t, T>;
+
+    static void dots_low(const gfnn_view_t *view, gfnn_cg_t *cg, const uint16_t *z, const void *r,
+                         const void *q)
+    {
+        base::dots_of(view, cg, reinterpret_cast<const __half *>(z), r, q);
+    }
+    static void direction_low(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, void *x,
+                              const uint16_t *z, void *p)
+    {
+        base::template turn<false>(view, cg, first, x, reinterpret_cast<const __half *>(z), p);
+    }
+    static constexpr gfnn_loops_t table()
+    {
+        gfnn_loops_t t = base::table();
+        t.dots_low = dots_low;
+        t.direction_low = direction_low;
+        return t;
+    }
+};
+
+static constexpr gfnn_loops_t in_double = loops_t<double>::table();
+static constexpr gfnn_loops_t in_single = loops_t<float>::table();
+
+static constexpr gfnn_vectors_t table()
+{
+    gfnn_vectors_t t = gfnn_vectors_of_back_end<back_end_t>::table();
+    t.scalars = &gfnn_scalars_cuda;
+    t.loops[GFNN_DOUBLE] = &in_double;
+    t.loops[GFNN_SINGLE] = &in_single;
+    t.share = gfnn_cuda_share;
+    t.unshare = gfnn_cuda_unshare;
+    return t;
+}
+
+extern "C" const gfnn_vectors_t gfnn_vectors_cuda = table();

@@ -15,21 +15,20 @@ extern const gfnn_predictor_t gfnn_predictor_kokkos;
 extern const gfnn_vectors_t gfnn_vectors_kokkos;
 }
 
-/* Before loops whose arrays must be in registers. */
-#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__) || defined(__clang__)
-#define GFNN_UNROLL _Pragma("unroll")
-#else
-#define GFNN_UNROLL
-#endif
-
 namespace gfnn_kokkos
 {
 
 using rt_kokkos::on_host;
 
-/* Returns the inverses of the diagonal blocks, [GFNN_BLOCK][bare.plane]: blocks.cpp. view: that of
+using Range = Kokkos::RangePolicy<rt_kokkos::Exec, Kokkos::IndexType<int64_t>>;
+
+/* Returns the inverses of the diagonal blocks, [GFNN_BLOCK][bare.plane]: vectors.cpp. view: that of
  * the vectors. */
 const float *inverse_of(const gfnn_view_t *view);
+
+/* ghosts.cpp: as gfnn_vectors_t has them. */
+void hold(const gfnn_view_t *view, double *x, float *z);
+void wrap(const gfnn_view_t *view, int width, rt_type_t type, void *x);
 
 /* Returns whether the vector code of the CPU rungs does the work of operator and predictor. */
 inline bool is_vector(const gfnn_view_t *view)

@@ -2,7 +2,8 @@
  * ghosts.cpp - mirror faces and the ghosts of a box alone, in Kokkos.
  */
 #include "config.h"
-#include "rows.hpp"
+#include "gfnn_kokkos.hpp"
+#include "../loops/rows.hpp"
 
 namespace
 {
@@ -25,7 +26,7 @@ template <class T> struct Wrap {
     }
     int64_t indices() const
     {
-        return static_cast<int64_t>(n[1] + 2 * width) * (n[2] + 2 * width) * SHARE;
+        return static_cast<int64_t>(n[1] + 2 * width) * (n[2] + 2 * width) * GFNN_SHARE;
     }
     KOKKOS_FORCEINLINE_FUNCTION int wrapped(int d, int i) const
     {
@@ -34,7 +35,8 @@ template <class T> struct Wrap {
 
     KOKKOS_INLINE_FUNCTION void operator()(int64_t index) const
     {
-        const int row = static_cast<int>(index / SHARE), first = static_cast<int>(index % SHARE);
+        const int row = static_cast<int>(index / GFNN_SHARE),
+                  first = static_cast<int>(index % GFNN_SHARE);
         const int j = row % (n[1] + 2 * width) - width, k = row / (n[1] + 2 * width) - width;
         const bool own = wrapped(1, j) == j && wrapped(2, k) == k;
         const int skipped =
@@ -42,7 +44,7 @@ template <class T> struct Wrap {
         for (int c = 0; c < 3; c++) {
             T *to = x + c * lines.plane + lines.at(0, j, k);
             const T *from = x + c * lines.plane + lines.at(0, wrapped(1, j), wrapped(2, k));
-            for (int q = first; q < n[0] + 2 * width - skipped; q += SHARE) {
+            for (int q = first; q < n[0] + 2 * width - skipped; q += GFNN_SHARE) {
                 const int i = q < width ? q - width : q - width + skipped;
                 to[i] = from[wrapped(0, i)];
             }
@@ -57,7 +59,7 @@ template <class T> void fill(const Wrap<T> &ghosts)
 
 /* --- mirror faces --- */
 
-void hold_layer(const Rows &rows, int d, int layer, double *x, float *z)
+void hold_layer(const gfnn_rows_t &rows, int d, int layer, double *x, float *z)
 {
     const int a = d == 0 ? 1 : 0, b = d == 2 ? 1 : 2, n = rows.n[a];
     Kokkos::parallel_for(
@@ -77,7 +79,7 @@ void hold_layer(const Rows &rows, int d, int layer, double *x, float *z)
 /* Zeroes on each face the component that is normal to it. */
 void gfnn_kokkos::hold(const gfnn_view_t *view, double *x, float *z)
 {
-    const Rows rows(view->box);
+    const gfnn_rows_t rows(view->box);
     const gfnn_held_t held = gfnn_held(view->box);
     for (int face = 0; face < 6; face++)
         if (held.at[face])

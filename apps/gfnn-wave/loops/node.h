@@ -13,11 +13,19 @@
 #include "apps/gfnn-wave/kernel.h"
 
 #if defined(KOKKOS_FORCEINLINE_FUNCTION)
-#define GFNN_FN static KOKKOS_FORCEINLINE_FUNCTION
+#define GFNN_METHOD KOKKOS_FORCEINLINE_FUNCTION
 #elif defined(__CUDACC__)
-#define GFNN_FN static __host__ __device__ __forceinline__
+#define GFNN_METHOD __host__ __device__ __forceinline__
 #else
-#define GFNN_FN static inline __attribute__((always_inline))
+#define GFNN_METHOD inline __attribute__((always_inline))
+#endif
+#define GFNN_FN static GFNN_METHOD
+
+/* Before loops whose arrays must be in registers. */
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__) || defined(__clang__)
+#define GFNN_UNROLL _Pragma("unroll")
+#else
+#define GFNN_UNROLL
 #endif
 
 /* --- 16-bit floats (IEEE binary16) as bits: any compiler, no branches, so loops vectorise --- */
@@ -72,12 +80,7 @@ struct gfnn_lines_t {
           origin(static_cast<int>(g.origin)), plane(g.plane)
     {
     }
-#if defined(KOKKOS_FORCEINLINE_FUNCTION)
-    KOKKOS_FORCEINLINE_FUNCTION
-#else
-    __device__ __forceinline__
-#endif
-    int at(int i, int j, int k) const
+    GFNN_METHOD int at(int i, int j, int k) const
     {
         return origin + k * slab + j * pitch + i;
     }

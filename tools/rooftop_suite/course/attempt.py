@@ -22,6 +22,7 @@ $(rung): $(FILE)
 	$(COMPILE_{suffix}) -MD -MF $(FOLDER)/rung.d -c -o $@ $<
 COMPILE_c = $(COMPILE)
 COMPILE_cu = $(NVCC) $(DEFS) $(AM_CPPFLAGS) $(CPPFLAGS) $(RT_NVCCFLAGS) $(NVCCFLAGS)
+COMPILE_host = $(rt_host_cxx)
 COMPILE_cpp = $(KOKKOS_CXX) $(DEFS) $(AM_CPPFLAGS) $(KOKKOS_CPPFLAGS) $(CPPFLAGS) $(KOKKOS_CXXFLAGS)
 objects = $({app}_OBJECTS)
 $(FOLDER)/{name}: $(rung)

@@ -1,0 +1,53 @@
+/*
+ * vectors.cpp - the loops of loops/ on the CPU: OpenMP's threads share the rows.
+ */
+#include "config.h"
+#include "../loops/blocks.hpp"
+#include "../loops/table.hpp"
+#include "cpu.h"
+
+namespace
+{
+
+struct for_t {
+    template <class Body> static void each(int64_t n, const Body &body)
+    {
+#pragma omp parallel for schedule(static)
+        for (int64_t i = 0; i < n; i++)
+            body(i);
+    }
+};
+
+struct back_end_t : gfnn_host_loops_t<for_t>, gfnn_blocks_of<back_end_t> {
+    static constexpr bool on_host = true;
+    static constexpr auto hold = gfnn_cpu_hold;
+    static constexpr auto wrap = gfnn_cpu_wrap;
+
+    static void add(const gfnn_view_t *, int64_t at, double value, double *x)
+    {
+        x[at] += value;
+    }
+    static void fence()
+    {
+    }
+    static rt_space_t space()
+    {
+        return RT_HOST;
+    }
+};
+
+constexpr gfnn_loops_t in_double = gfnn_loops_of<back_end_t, double>::table();
+constexpr gfnn_loops_t in_single = gfnn_loops_of<back_end_t, float>::table();
+
+constexpr gfnn_vectors_t table()
+{
+    gfnn_vectors_t t = gfnn_vectors_of_back_end<back_end_t>::table();
+    t.scalars = &gfnn_scalars_host;
+    t.loops[GFNN_DOUBLE] = &in_double;
+    t.loops[GFNN_SINGLE] = &in_single;
+    return t;
+}
+
+} // namespace
+
+extern "C" const gfnn_vectors_t gfnn_vectors_cpu = table();

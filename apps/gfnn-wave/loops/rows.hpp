@@ -1,0 +1,295 @@
+/*
+ * rows.hpp - rows of the box, for the CPU and Kokkos.
+ *
+ * On a CPU an index is a row of the box, and the row is a vector loop; on a GPU 32 indices share a
+ * row, so that neighbours read neighbours. Threads of a CPU share the rows (j, k) of the box: a
+ * thread takes its rows of all three components, as the operators do, so it finds its layers in its
+ * own memory. Each row has its own partial sum, and these are added pairwise: the result has the
+ * same bits for any number of threads.
+ */
+#ifndef GFNN_ROWS_HPP
+#define GFNN_ROWS_HPP
+
+#include "base/stats.h"
+#include "loops.hpp"
+
+/* The values of a row do not depend on each other, except for the sum that is named. */
+#define GFNN_PRAGMA(p) _Pragma(#p)
+#if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP) || defined(KOKKOS_ENABLE_SYCL) || \
+    defined(KOKKOS_ENABLE_OPENMPTARGET)
+#define GFNN_SIMD(...)
+enum { GFNN_SHARE = 32 }; /* indices of a row */
+#else
+enum { GFNN_SHARE = 1 };
+#if defined(_OPENMP)
+#define GFNN_SIMD(...) GFNN_PRAGMA(omp simd __VA_ARGS__)
+#elif defined(__GNUC__) && !defined(__clang__)
+#define GFNN_SIMD(...) GFNN_PRAGMA(GCC ivdep)
+#else
+#define GFNN_SIMD(...)
+#endif
+#endif
+
+/* Unnamed: what a row is differs from file to file (GFNN_SHARE). */
+namespace
+{
+
+/* What set_up makes. */
+struct gfnn_rows_data_t {
+    rt_space_t space;
+    float *inverse; /* [GFNN_BLOCK][bare.plane]: inverses of the diagonal blocks */
+    double *sums;   /* on a CPU: [2][3 rows] */
+};
+
+static inline const gfnn_rows_data_t *gfnn_rows_data(const gfnn_view_t *view)
+{
+    return static_cast<const gfnn_rows_data_t *>(view->data);
+}
+
+struct gfnn_rows_t {
+    gfnn_lines_t fine, wide, bare;
+    int n[3];
+
+    explicit gfnn_rows_t(const gfnn_box_t *box) : fine(box->fine), wide(box->wide), bare(box->bare)
+    {
+        for (int d = 0; d < 3; d++)
+            n[d] = static_cast<int>(box->n[d]);
+    }
+    int64_t indices() const
+    {
+        return static_cast<int64_t>(n[1]) * n[2] * GFNN_SHARE;
+    }
+};
+
+/* The work of an index: i = first, first + SHARE, ... of row (j, k). */
+struct gfnn_row_t {
+    int first, j, k;
+
+    GFNN_METHOD gfnn_row_t(const gfnn_rows_t &rows, int64_t index)
+        : first(static_cast<int>(index % GFNN_SHARE)),
+          j(static_cast<int>(index / GFNN_SHARE) % rows.n[1]),
+          k(static_cast<int>(index / GFNN_SHARE) / rows.n[1])
+    {
+    }
+};
+
+/* The scalars of conjugate gradients as loops read them, where they are in host memory; cg NULL:
+ * none. What the preconditioner gets is not stored here. */
+template <class T> struct gfnn_host_scalars_t {
+    T of_alpha = 0, of_beta = 0, of_due = 0, of_scale = 1, of_back = 1;
+    double of_unit = 1, of_per_unit = 1;
+
+    explicit gfnn_host_scalars_t(const gfnn_cg_t *cg)
+    {
+        if (!cg)
+            return;
+        of_alpha = static_cast<T>(cg->alpha), of_beta = static_cast<T>(cg->beta);
+        of_due = static_cast<T>(cg->due), of_scale = static_cast<T>(cg->scale);
+        of_back = static_cast<T>(1 / cg->scale);
+        of_unit = cg->unit, of_per_unit = 1 / cg->unit;
+    }
+    GFNN_METHOD T alpha() const
+    {
+        return of_alpha;
+    }
+    GFNN_METHOD T beta() const
+    {
+        return of_beta;
+    }
+    GFNN_METHOD T due() const
+    {
+        return of_due;
+    }
+    GFNN_METHOD T scale() const
+    {
+        return of_scale;
+    }
+    GFNN_METHOD T back() const
+    {
+        return of_back;
+    }
+    GFNN_METHOD double unit() const
+    {
+        return of_unit;
+    }
+    GFNN_METHOD double per_unit() const
+    {
+        return of_per_unit;
+    }
+    GFNN_METHOD bool is_due() const
+    {
+        return of_due != 0;
+    }
+    template <int V> GFNN_METHOD void lower(int64_t, int, const gfnn_pack_t<float, V> &) const
+    {
+    }
+};
+
+/* Takes what one value adds to the sums. */
+struct gfnn_term_t {
+    double one = 0, two = 0;
+
+    GFNN_METHOD void add(bool, double one_, double two_)
+    {
+        one = one_;
+        two = two_;
+    }
+};
+
+/* Makes a loop at one place. A function of its own: what is local to a vector loop, and has an address,
+ * would keep it from being one. */
+template <class Loop, class C>
+GFNN_FN gfnn_term_t gfnn_at_place(const Loop &loop, const C &c, int64_t fine, int64_t wide)
+{
+    gfnn_term_t term;
+    auto v = loop.template get<1>(c, fine, wide);
+    loop.template put<1>(c, fine, wide, 1, v, term);
+    return term;
+}
+
+/* Makes a loop along a row of a component; leaves its sums. */
+template <class Loop, class C>
+GFNN_FN void gfnn_row_loop(const Loop &loop, const C &c, int n, int64_t fine, int64_t wide,
+                           double sums[2])
+{
+    const Loop here = loop; /* a compiler must assume that the loop changes what is in memory */
+    const C scalars = c;
+    double one = 0, two = 0;
+    GFNN_SIMD(reduction(+ : one, two))
+    for (int i = 0; i < n; i++) {
+        const gfnn_term_t term = gfnn_at_place(here, scalars, fine + i, wide + i);
+        if constexpr (Loop::sums > 0)
+            one += term.one;
+        if constexpr (Loop::sums > 1)
+            two += term.two;
+    }
+    sums[0] = one;
+    sums[1] = two;
+}
+
+/* low[0 .. n - 1] = scale r[0 .. n - 1], of a row that is still in the cache */
+template <class T, class Low>
+static inline void gfnn_row_lower(int n, T scale, const T *r, Low *low)
+{
+    GFNN_SIMD()
+    for (int i = 0; i < n; i++)
+        if constexpr (sizeof(Low) == 2)
+            low[i] = gfnn_to_half(static_cast<float>(scale * r[i]));
+        else
+            low[i] = static_cast<Low>(scale * r[i]);
+}
+
+/* Runs loops on a CPU. For::each(n, f) calls f(0) .. f(n - 1), by threads. */
+template <class For> struct gfnn_host_loops_t {
+    /* Runs a loop, calls after(line, its values, places) for each row of a component when it is done,
+     * and leaves the sums over all rows. */
+    template <class Loop, class After>
+    static void lines(const gfnn_view_t *view, const gfnn_cg_t *cg, const Loop &loop,
+                      const After &after, double result[2])
+    {
+        const gfnn_rows_t rows(view->box);
+        const gfnn_host_scalars_t<typename Loop::real> c(cg);
+        const int64_t n = 3 * rows.indices();
+        double *sums = gfnn_rows_data(view)->sums;
+        For::each(n, [=](int64_t line) {
+            const gfnn_row_t row(rows, line / 3);
+            const int64_t fine = line % 3 * rows.fine.plane + rows.fine.at(0, row.j, row.k);
+            const int64_t wide = line % 3 * rows.wide.plane + rows.wide.at(0, row.j, row.k);
+            double sum[2];
+            gfnn_row_loop(loop, c, rows.n[0], fine, wide, sum);
+            if (Loop::sums > 0)
+                sums[line] = sum[0];
+            if (Loop::sums > 1)
+                sums[n + line] = sum[1];
+            after(line, rows.n[0], fine, wide);
+        });
+        result[0] = Loop::sums > 0 ? rt_sum_pairwise(sums, n) : 0;
+        result[1] = Loop::sums > 1 ? rt_sum_pairwise(sums + n, n) : 0;
+    }
+    template <class Loop> static double sum(const gfnn_view_t *view, const Loop &loop)
+    {
+        double result[2];
+        lines(
+            view, nullptr, loop, [](int64_t, int, int64_t, int64_t) {}, result);
+        return result[0];
+    }
+    template <class Loop> static void run(const gfnn_view_t *view, const Loop &loop)
+    {
+        sum(view, loop);
+    }
+    template <class Cg, class Loop, class After>
+    static void run_then(const gfnn_view_t *view, Cg *cg, const Loop &loop, const After &after)
+    {
+        double result[2];
+        if ((Loop::stops && gfnn_cg_has_ended(&cg->told)) || (Loop::only_due && cg->due == 0))
+            return;
+        lines(view, cg, loop, after, result);
+        if constexpr (Loop::sums > 0) {
+            cg->sums[0] = result[0];
+            cg->sums[1] = result[1];
+        }
+    }
+    template <class Cg, class Loop>
+    static void run_cg(const gfnn_view_t *view, Cg *cg, const Loop &loop)
+    {
+        run_then(view, cg, loop, [](int64_t, int, int64_t, int64_t) {});
+    }
+    /* What the preconditioner gets is made of a row of r that is still in the cache. */
+    template <class Loop>
+    static void run_low(const gfnn_view_t *view, gfnn_cg_t *cg, const Loop &loop, int precision,
+                        void *low)
+    {
+        using T = std::remove_pointer_t<decltype(loop.r)>;
+        const T *r = loop.r, scale = static_cast<T>(cg->scale);
+        const bool half = precision == GFNN_FP16;
+        run_then(view, cg, loop, [=](int64_t, int n, int64_t fine, int64_t wide) {
+            const T *from = r + gfnn_place<T>(fine, wide);
+            if (low && half)
+                gfnn_row_lower(n, scale, from, static_cast<uint16_t *>(low) + wide);
+            else if (low)
+                gfnn_row_lower(n, scale, from, static_cast<float *>(low) + wide);
+        });
+    }
+    static void start(const gfnn_view_t *view, gfnn_cg_t *cg, const gfnn_method_t *method,
+                      const double *f)
+    {
+        const int64_t n = 3 * gfnn_rows_t(view->box).indices();
+        double *most = gfnn_rows_data(view)->sums + n, result[2];
+        lines(
+            view, nullptr, gfnn_dot_t<double>{{}, f, f},
+            [=](int64_t line, int values, int64_t fine, int64_t) {
+                most[line] = 0;
+                for (int64_t i = fine; i < fine + values; i++)
+                    most[line] = fabs(f[i]) > most[line] ? fabs(f[i]) : most[line];
+            },
+            result);
+        cg->method = *method;
+        cg->sums[0] = result[0];
+        cg->sums[1] = 0;
+        for (int64_t line = 0; line < n; line++)
+            cg->sums[1] = most[line] > cg->sums[1] ? most[line] : cg->sums[1];
+    }
+    /* body(index): of blocks.hpp, over the rows of nodes */
+    template <class Body> static void nodes(const gfnn_view_t *view, const Body &body)
+    {
+        For::each(gfnn_rows_t(view->box).indices(), body);
+    }
+    template <class Body>
+    static void node_sums(const gfnn_view_t *view, const Body &body, double result[2])
+    {
+        const int64_t n = gfnn_rows_t(view->box).indices();
+        double *sums = gfnn_rows_data(view)->sums;
+        For::each(n, [=](int64_t row) {
+            double one = 0, two = 0;
+            body(row, one, two);
+            sums[row] = one;
+            sums[n + row] = two;
+        });
+        result[0] = rt_sum_pairwise(sums, n);
+        result[1] = rt_sum_pairwise(sums + n, n);
+    }
+};
+
+} // namespace
+
+#endif
