@@ -75,9 +75,6 @@ static const rt_opt_t options[] = {
             "frequency of the wavelet, Hz"),
     RT_TEXT(CONFIG, ranks, "ranks", "PXxPYxPZ", "auto",
             "box of MPI ranks; auto: the box with the smallest surface"),
-    RT_TEXT(CONFIG, receivers, "receivers", "X,Y,Z:..", "none",
-            "places in m whose nearest nodes record u after every step; --picture FILE.csv writes "
-            "what they recorded"),
 };
 
 static bool from_file(const gfnn_config_t *config)
@@ -243,28 +240,6 @@ static void check_picture(const rt_run_t *run)
                   rung->name);
 }
 
-static void check_receivers(const rt_run_t *run)
-{
-    const gfnn_config_t *config = run->config;
-    const bool csv = run->opt.picture && rt_ends_with(run->opt.picture, ".csv");
-    int64_t node[GFNN_MOST_RECEIVERS][3];
-    rt_text_t why;
-    if (csv && !gfnn_has_receivers(config))
-        rt_refuse(RT_USAGE,
-                  "--picture %s: such a file is of receivers; place some with "
-                  "--receivers X,Y,Z:X,Y,Z",
-                  run->opt.picture);
-    if (!gfnn_has_receivers(config))
-        return;
-    if (!csv)
-        rt_refuse(RT_USAGE,
-                  "--receivers %.100s: name the file of what they record with --picture "
-                  "FILE.csv",
-                  config->receivers);
-    if (gfnn_receivers(config, node, &why) == 0)
-        rt_refuse(RT_USAGE, "--receivers %.100s: %s", config->receivers, why.text);
-}
-
 static void configure(rt_run_t *run)
 {
     gfnn_config_t *config = run->config;
@@ -285,7 +260,6 @@ static void configure(rt_run_t *run)
     check_physics(config);
     gfnn_box_count(config);
     gfnn_box_choose(config, rt_comm_size());
-    check_receivers(run);
 }
 
 static void describe(const rt_run_t *run, FILE *out)

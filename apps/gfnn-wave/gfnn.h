@@ -77,24 +77,6 @@ void *gfnn_problem_new(const rt_run_t *run, void *input);
 void gfnn_problem_destroy(void *problem);
 void gfnn_digest(const void *problem, rt_digest_t *digest);
 
-/* --- output/receivers.c: u of some nodes over time --- */
-
-enum { GFNN_MOST_RECEIVERS = 64 };
-typedef struct {
-    int n;
-    int64_t node[GFNN_MOST_RECEIVERS][3]; /* of the whole box */
-    int64_t at[GFNN_MOST_RECEIVERS];      /* index on box->fine; -1: another rank's */
-    double *u;                            /* [config->steps][n][3] host */
-} gfnn_records_t;
-bool gfnn_has_receivers(const gfnn_config_t *config);
-/* Finds the nodes that are nearest to the places of --receivers; returns how many, or 0 and why. */
-int gfnn_receivers(const gfnn_config_t *config, int64_t node[GFNN_MOST_RECEIVERS][3],
-                   rt_text_t *why);
-/* Returns the bytes of host memory of gfnn_records_new. */
-double gfnn_records_memory(const gfnn_config_t *config);
-gfnn_records_t *gfnn_records_new(const gfnn_problem_t *p); /* NULL: no receivers */
-void gfnn_records_destroy(gfnn_records_t *records);        /* NULL is allowed */
-
 /* --- solve.c: a rung's arrays, and its job --- */
 
 enum { GFNN_MAX_HISTORY = 1024, GFNN_LOW_SKIP = GFNN_ND };
@@ -136,7 +118,6 @@ typedef struct {
     gfnn_place_t scalars;       /* of conjugate gradients */
     bool on_stream;             /* an iteration needs no host */
     rt_replay_t replay[2];      /* of an iteration; [1]: the first */
-    gfnn_records_t *records;    /* of a solve; NULL: no receivers */
     /* Results of the last solve. */
     int64_t steps, iterations, last_iterations;
     double residual;                   /* of the recurrence, last step: |r| / |f| */
@@ -171,10 +152,6 @@ static inline rt_draw_t gfnn_draw(uint64_t draw)
 void gfnn_time_steps(gfnn_solver_t *s);
 /* Counts a step that has been solved, in iterations and residuals; calls after_step. */
 void gfnn_count_step(gfnn_solver_t *s);
-/* Records u after step s->steps (from 0) for the receivers, if there are any. */
-void gfnn_record(gfnn_solver_t *s);
-/* Writes the records as .csv: a line per step, three columns per receiver. Collective. */
-void gfnn_write_records(const gfnn_solver_t *s, const char *path);
 
 /* --- operator/apply.c: A and P with their ghosts --- */
 
@@ -223,8 +200,8 @@ const char *gfnn_paper(const rt_run_t *run, const rt_rung_t *rung);
 /* result of rt_extras_t. */
 void gfnn_result(const void *solver, rt_result_t *out);
 extern const char *const gfnn_precond_names[];
-/* Writes .vti: u, the residual and the materials; .csv: what the receivers recorded. A rung that
- * solves nothing writes nothing. Collective. */
+/* Writes .vti: u, the residual and the materials. A rung that solves nothing writes nothing.
+ * Collective. */
 void gfnn_picture(const void *solver, const char *path);
 const char *gfnn_picture_why_not(const char *path); /* NULL: it can be written */
 

@@ -124,7 +124,6 @@ static void new_solve_arrays(gfnn_solver_t *s)
     if (s->kernels->op->sums)
         s->dots = RT_NEW(double, GFNN_MOST_REGIONS, s->space);
     new_scalars(s);
-    s->records = gfnn_records_new(s->problem);
 }
 
 static void new_network(gfnn_solver_t *s)
@@ -264,7 +263,6 @@ void gfnn_solver_destroy(void *solver)
     rt_free(s->dots, s->space);
     for (int i = 0; i < RT_KEEPS; i++)
         gfnn_forget(&s->kept[i]);
-    gfnn_records_destroy(s->records);
     if (s->scalars.cg)
         s->vectors->scalars->destroy(&s->scalars);
     s->vectors->tear_down(&s->view_vec);

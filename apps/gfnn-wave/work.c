@@ -449,8 +449,6 @@ void gfnn_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
         own[RT_PINNED] = solver_halos(config, rung, &a, RT_PINNED, &deepest);
     if (kernels)
         kernels_memory(config, kernels, space, &a.box, own);
-    if (strcmp(rung->ladder, "solve") == 0)
-        own[RT_HOST] += gfnn_records_memory(config);
     const double kept = problem + own[RT_HOST];
     memcpy(bytes, own, sizeof own);
     const double making = fmax(a.model, halo_set_up(&a, 1));

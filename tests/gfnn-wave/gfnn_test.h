@@ -34,7 +34,6 @@ static inline gfnn_config_t gfnn_test_config(int64_t nx, int64_t ny, int64_t nz,
                             .steps = 1,
                             .frequency = 1000,
                             .ranks = "auto",
-                            .receivers = "none",
                             .n_elements = {nx, ny, nz},
                             .n_nodes = {nx + more, ny + more, nz + more}};
     gfnn_box_choose(&config, rt_comm_size());

@@ -71,10 +71,9 @@ typedef struct {
     const char *weights; /* a file, or "shipped": the one for the form, M and dt in inputs/ */
     double tolerance;    /* |A du - f| / |f| */
     int64_t max_iterations;
-    int64_t steps;         /* time steps per solve */
-    double frequency;      /* Hz, of the source */
-    const char *ranks;     /* "2x2x1", or "auto" */
-    const char *receivers; /* "X,Y,Z:X,Y,Z" in m, or "none" */
+    int64_t steps;     /* time steps per solve */
+    double frequency;  /* Hz, of the source */
+    const char *ranks; /* "2x2x1", or "auto" */
 
     /* configure derives these */
     double ds;                         /* edge of an element, m: DS, or the voxel file's */

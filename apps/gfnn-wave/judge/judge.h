@@ -70,7 +70,7 @@ void gfnn_oracle_apply(const gfnn_problem_t *problem, const gfnn_form_t *form, b
 
 /* --- replay.c --- */
 
-/* Repeats the last solve, and judges each step, what receivers recorded, and the residual history.
+/* Repeats the last solve, and judges each step and the residual history.
  * Collective. */
 void gfnn_verify_replay(gfnn_solver_t *s, rt_verdict_t *verdict);
 

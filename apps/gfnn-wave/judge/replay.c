@@ -4,9 +4,8 @@
  * What a timed solve leaves shows the state after all steps, and the residual of the last one. A step
  * on the way that is four times less accurate changes the end by less than honest rungs differ. So
  * the rung makes the same steps again. After each of them the judge finds the state before it
- * (Newmark run backwards), its f, and |f - A du| by the definition; what receivers recorded must be u
- * at their nodes. Then the timed solve must have ended at the same bits, with the same records and
- * residuals; a rung that does not claim the same bits is judged by its replay alone.
+ * (Newmark run backwards), its f, and |f - A du| by the definition. Then the timed solve must have
+ * ended at the same bits, with the same residuals; a rung that does not claim the same bits is judged by its replay alone.
  */
 #include "config.h"
 #include <math.h>
@@ -24,13 +23,13 @@ typedef struct {
     size_t values; /* of a vector */
     gfnn_state_t state;
     double *du, *f, *t;
-    double left;             /* |f - A du| / |f| of the last step */
-    bool accurate, recorded; /* so far */
+    double left;   /* |f - A du| / |f| of the last step */
+    bool accurate; /* so far */
 } replay_t;
 
 /* What a solve left, to be compared with that of its replay. */
 typedef struct {
-    unsigned char state[RT_SHA256_BYTES], records[RT_SHA256_BYTES];
+    unsigned char state[RT_SHA256_BYTES];
     double residual[GFNN_MOST_RESIDUALS];
     int64_t residuals;
 } left_t;
@@ -66,37 +65,15 @@ static void check_residual(replay_t *r)
         r->accurate && r->left <= 1.01 * fmax(p->config->tolerance, r->s->residual) + BACKWARDS;
 }
 
-/* Compares what was recorded of this step with u, which is on the host. */
-static void check_records(replay_t *r)
-{
-    const gfnn_records_t *records = r->s->records;
-    const gfnn_grid_t *g = &r->box->fine;
-    for (int k = 0; records && k < records->n; k++) {
-        int64_t own[3];
-        bool here = true;
-        for (int d = 0; d < 3; d++) {
-            own[d] = records->node[k][d] - r->box->first[d];
-            here = here && own[d] >= 0 && own[d] < g->n[d];
-        }
-        const double *got = records->u + 3 * ((r->s->steps - 1) * records->n + k);
-        for (int c = 0; c < 3; c++) {
-            const double want =
-                here ? r->state.u[c * g->plane + gfnn_at(g, own[0], own[1], own[2])] : 0;
-            r->recorded = r->recorded && got[c] == want;
-        }
-    }
-}
-
 /* After a step of the replay. */
 static void judge_step(void *replay)
 {
     replay_t *r = replay;
     const int64_t steps = r->s->problem->config->steps,
                   parts = (steps + MOST_STEPS - 1) / MOST_STEPS;
-    get(r, r->s->u, r->state.u);
-    check_records(r);
     if (r->s->steps % parts != steps % parts) /* the last one is judged whatever the number */
         return;
+    get(r, r->s->u, r->state.u);
     get(r, r->s->v, r->state.v);
     get(r, r->s->a, r->state.a);
     get(r, r->s->x, r->du);
@@ -122,11 +99,6 @@ static void take_left(const replay_t *r, left_t *left)
                                   (size_t)r->box->fine.n[0] * sizeof(double));
     }
     rt_sha256_end(&hash, left->state);
-    rt_sha256_begin(&hash);
-    if (s->records)
-        rt_sha256_add(&hash, s->records->u,
-                      3 * (size_t)(s->records->n * s->steps) * sizeof(double));
-    rt_sha256_end(&hash, left->records);
     memset(left->residual, 0, sizeof left->residual);
     left->residuals = all < GFNN_MOST_RESIDUALS ? all : GFNN_MOST_RESIDUALS;
     s->vectors->scalars->history(&s->scalars, left->residuals, left->residual);
@@ -156,11 +128,8 @@ static void check_history(const replay_t *r, const left_t *left, rt_verdict_t *v
 void gfnn_verify_replay(gfnn_solver_t *s, rt_verdict_t *verdict)
 {
     const gfnn_grid_t *g = &s->problem->box.fine;
-    replay_t r = {.s = s,
-                  .box = &s->problem->box,
-                  .values = 3 * (size_t)g->plane,
-                  .accurate = true,
-                  .recorded = true};
+    replay_t r = {
+        .s = s, .box = &s->problem->box, .values = 3 * (size_t)g->plane, .accurate = true};
     double **const vectors[] = {&r.state.u, &r.state.v, &r.state.a, &r.du, &r.f, &r.t};
     enum { VECTORS = sizeof vectors / sizeof *vectors };
     left_t timed, again;
@@ -174,13 +143,10 @@ void gfnn_verify_replay(gfnn_solver_t *s, rt_verdict_t *verdict)
     s->after_step = NULL;
     take_left(&r, &again);
     check(verdict, "every step of a replay, as the last step", r.accurate);
-    if (s->records)
-        check(verdict, "receivers recorded u of their nodes, step by step", r.recorded);
     check_history(&r, &timed, verdict);
     if (s->kernels->rung.reproducible) {
         check(verdict, "the timed steps end where the replay does, bit for bit",
-              memcmp(timed.state, again.state, sizeof again.state) == 0 &&
-                  memcmp(timed.records, again.records, sizeof again.records) == 0);
+              memcmp(timed.state, again.state, sizeof again.state) == 0);
         check(verdict, "and with its residuals",
               timed.residuals == again.residuals &&
                   memcmp(timed.residual, again.residual, sizeof again.residual) == 0);

@@ -18,10 +18,10 @@
 
 const char *gfnn_picture_why_not(const char *path)
 {
-    return rt_ends_with(path, ".vti") || rt_ends_with(path, ".csv")
+    return rt_ends_with(path, ".vti")
                ? NULL
                : "the name must end in .vti (u, the residual and the materials, for ParaView and "
-                 "rooftop picture), or in .csv (u at --receivers over time)";
+                 "rooftop picture)";
 }
 
 /* Returns the material that a node is shown with: that of the element above it in x, y and z, or
@@ -138,10 +138,6 @@ void gfnn_picture(const void *solver, const char *path)
     const size_t values = 3 * (size_t)p->box.fine.plane;
     if (s->kernels->ladder != GFNN_LADDER_SOLVE)
         return;
-    if (rt_ends_with(path, ".csv")) {
-        gfnn_write_records(s, path);
-        return;
-    }
     double *u = RT_NEW(double, values, RT_HOST), *r = RT_NEW(double, values, RT_HOST);
     const double norm = make_residual(s);
     rt_copy(u, RT_HOST, s->u, s->space, values * sizeof *u);

@@ -111,7 +111,6 @@ void gfnn_time_steps(gfnn_solver_t *s)
         gfnn_start(s, "newmark after");
         s->vectors->newmark_after(&s->view_vec, config->dt, s->x, s->u, s->v, s->a);
         rt_timer_stop("newmark after");
-        gfnn_record(s);
         gfnn_count_step(s);
         if (!(s->residual < config->tolerance))
             return;
