@@ -257,12 +257,11 @@ static __global__ void __launch_bounds__(GFNN_THREADS, RESIDENT_BLOCKS)
                      const gfnn_entries_t *__restrict__ all, gfnn_cg_t *cg, const T *__restrict__ q,
                      T *__restrict__ r, float *__restrict__ z, gfnn_parts_t parts)
 {
-    const gfnn_factors_t f(cg);
+    const gfnn_factors_t<T> f(cg);
     if (f.ended)
         return;
     const int64_t of_r = gfnn_place<T>(g.fine.plane, g.wide.plane);
-    update_t<moves, T> job = {q, r,  z, T(f.alpha()), T(f.scale()), of_r, g.wide.plane, 0,
-                              0, {}, {}};
+    update_t<moves, T> job = {q, r, z, f.alpha(), f.scale(), of_r, g.wide.plane, 0, 0, {}, {}};
     each_block(g, held, id, all, job);
     gfnn_end_loop<GFNN_THREADS, 2>(parts, cg, moves ? GFNN_UPDATED : GFNN_BEGUN, job.rr, job.zr);
 }

@@ -59,54 +59,14 @@ static __device__ __forceinline__ void put_low(const gfnn_rows_t &, float *low, 
     gfnn_put(low, own, value);
 }
 
-/* The scalars, where T is float in registers; low NULL: the preconditioner gets nothing. */
-template <class T, class Low> struct scalars_t {
-    static constexpr bool single = sizeof(T) == sizeof(float);
+/* low NULL: the preconditioner gets nothing. */
+template <class T, class Low> struct scalars_t : gfnn_factors_t<T> {
     const gfnn_rows_t &g;
-    const gfnn_factors_t f;
     Low *const low;
-    const float held_alpha, held_beta, held_due, held_scale;
-    const T held_back;
-    const double held_per_unit; /* 1 / a power of two */
-    const bool held_is_due;
 
     __device__ __forceinline__ scalars_t(const gfnn_rows_t &g_, const gfnn_cg_t *cg, Low *low_)
-        : g(g_), f(cg), low(low_), held_alpha(f.alpha()), held_beta(f.beta()), held_due(f.due()),
-          held_scale(f.scale()), held_back(static_cast<T>(1 / f.scale())),
-          held_per_unit(1 / f.unit()), held_is_due(f.due() != 0)
+        : gfnn_factors_t<T>(cg), g(g_), low(low_)
     {
-    }
-    __device__ __forceinline__ T alpha() const
-    {
-        return single ? held_alpha : f.alpha();
-    }
-    __device__ __forceinline__ T beta() const
-    {
-        return single ? held_beta : f.beta();
-    }
-    __device__ __forceinline__ T due() const
-    {
-        return single ? held_due : f.due();
-    }
-    __device__ __forceinline__ T scale() const
-    {
-        return single ? held_scale : f.scale();
-    }
-    __device__ __forceinline__ T back() const
-    {
-        return held_back;
-    }
-    __device__ __forceinline__ double unit() const
-    {
-        return f.unit();
-    }
-    __device__ __forceinline__ double per_unit() const
-    {
-        return held_per_unit;
-    }
-    __device__ __forceinline__ bool is_due() const
-    {
-        return held_is_due;
     }
     template <int V>
     __device__ __forceinline__ void lower(int64_t wide, int own,
@@ -167,7 +127,7 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
 {
     const scalars_t<typename Loop::real, Low> c(g, cg, low);
     sums_t sums;
-    if ((Loop::stops && c.f.ended) || (Loop::only_due && !c.is_due()))
+    if ((Loop::stops && c.ended) || (Loop::only_due && !c.is_due()))
         return;
     run_loop(g, loop, c, sums);
     if constexpr (Loop::sums > 0)

@@ -237,9 +237,9 @@ static void run_iteration(gfnn_solver_t *s, const gfnn_method_t *method, bool fi
 
 enum { AHEAD = 2 };
 
-/* Returns whether the residual, now `residual` after `iterations`, will be below `limit` within 2
- * AHEAD more, if it goes on falling as it has on average. So an iteration is started in vain only where it falls
- * twice as fast. */
+/* Returns whether the residual, now `residual` after `iterations`, will be below `limit` within
+ * 2 AHEAD more, if it goes on falling as it has on average. So an iteration is started in vain only
+ * where it falls twice as fast. */
 static bool ends_soon(double residual, int64_t iterations, double limit)
 {
     const double fallen = log(residual), left = log(limit) - fallen;
