@@ -77,7 +77,7 @@ void *gfnn_problem_new(const rt_run_t *run, void *input);
 void gfnn_problem_destroy(void *problem);
 void gfnn_digest(const void *problem, rt_digest_t *digest);
 
-/* --- solve.c: a rung's arrays, and its job --- */
+/* --- solve.c: a rung's job; solve/arrays.c: its arrays --- */
 
 enum { GFNN_MAX_HISTORY = 1024, GFNN_LOW_SKIP = GFNN_ND };
 
@@ -188,7 +188,7 @@ double gfnn_replacements(const gfnn_config_t *config);
  * cheb uses. Collective. */
 void gfnn_spectrum(gfnn_solver_t *s);
 
-/* --- work.c, output/ --- */
+/* --- work.c, solve/memory.c, output/ --- */
 
 void gfnn_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work);
 /* The same for a solve that was done: with its iterations, if timed, and those of CGBJ. */
