@@ -98,7 +98,7 @@ static inline int64_t gfnn_stencil(int64_t reach)
 /* Returns the coefficients of a network per node. */
 static inline int64_t gfnn_coefs(const gfnn_config_t *config)
 {
-    return config->precond == GFNN_GF8 ? GFNN_MAX_COEF : config->kernels;
+    return config->precond == GFNN_GF8 ? (int64_t)GFNN_MAX_COEF : config->kernels;
 }
 
 /* Does the preconditioner read the residual in 16 bits (s->low)? */

@@ -261,7 +261,7 @@ static __global__ void __launch_bounds__(GFNN_THREADS, RESIDENT_BLOCKS)
     if (f.ended)
         return;
     const int64_t of_r = gfnn_place<T>(g.fine.plane, g.wide.plane);
-    update_t<moves, T> job = {q, r, z, f.alpha(), f.scale(), of_r, g.wide.plane, 0, 0, {}, {}};
+    update_t<moves, T> job = {q, r, z, T(f.alpha), T(f.scale), of_r, g.wide.plane, 0, 0, {}, {}};
     each_block(g, held, id, all, job);
     gfnn_end_loop<GFNN_THREADS, 2>(parts, cg, moves ? GFNN_UPDATED : GFNN_BEGUN, job.rr, job.zr);
 }

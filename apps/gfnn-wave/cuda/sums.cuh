@@ -5,6 +5,7 @@
 #ifndef GFNN_SUMS_CUH
 #define GFNN_SUMS_CUH
 
+#include <type_traits>
 #include "apps/gfnn-wave/kernel.h"
 #include "halo/mail.cuh"
 #include "machine/async.cuh"
@@ -122,72 +123,53 @@ static __device__ __noinline__ void gfnn_end_loop(const gfnn_parts_t parts, gfnn
         gfnn_settle<count, largest>(cg, stage, sums, method);
 }
 
-/* The scalars that a loop over vectors of T reads (loops/loops.hpp): in shared memory, as doubles in
- * registers make a loop spill; floats are in registers. All threads of the block make it. */
-template <class T> struct gfnn_factors_t {
-    enum { ALPHA, BETA, SCALE, DUE, UNIT, FACTORS };
-    static constexpr bool single = sizeof(T) == sizeof(float);
-    const volatile double *of;
-    bool ended, held_is_due;
-    float held[FACTORS];
-    T held_back;
-    double held_per_unit; /* 1 / a power of two */
+/* A scalar in shared memory: in registers, doubles make a loop spill. */
+struct gfnn_shared_t {
+    const volatile double *at;
 
+    __device__ __forceinline__ operator double() const
+    {
+        return *at;
+    }
+};
+
+/* The scalars that a loop over vectors of T reads (loops/loops.hpp). All threads of the block make it. */
+template <class T> struct gfnn_factors_t {
+    using value_t = std::conditional_t<sizeof(T) == sizeof(float), float, gfnn_shared_t>;
+    value_t alpha, beta, scale, due;
+    gfnn_shared_t unit;
+    T back;          /* 1 / scale */
+    double per_unit; /* 1 / a power of two */
+    bool ended, is_due;
+
+    static __device__ __forceinline__ value_t value(const volatile double *at)
+    {
+        if constexpr (sizeof(T) == sizeof(float))
+            return static_cast<float>(*at);
+        else
+            return {at};
+    }
     __device__ __forceinline__ explicit gfnn_factors_t(const gfnn_cg_t *cg)
     {
-        __shared__ double factor[FACTORS];
+        __shared__ double factor[5];
         if (threadIdx.x == 0) {
-            factor[ALPHA] = __ldcg(&cg->alpha);
-            factor[BETA] = __ldcg(&cg->beta);
-            factor[SCALE] = __ldcg(&cg->scale);
-            factor[DUE] = __ldcg(&cg->due);
-            factor[UNIT] = __ldcg(&cg->unit);
+            factor[0] = __ldcg(&cg->alpha);
+            factor[1] = __ldcg(&cg->beta);
+            factor[2] = __ldcg(&cg->scale);
+            factor[3] = __ldcg(&cg->due);
+            factor[4] = __ldcg(&cg->unit);
         }
         ended = (__ldcg(&cg->told.progress) & 1) != 0;
         __syncthreads();
-        of = factor;
-#pragma unroll
-        for (int k = 0; single && k < FACTORS; k++)
-            held[k] = static_cast<float>(of[k]);
-        held_is_due = of[DUE] != 0;
-        held_back = static_cast<T>(1 / of[SCALE]);
-        held_per_unit = 1 / of[UNIT];
-    }
-    __device__ __forceinline__ T get(int k) const
-    {
-        return single ? held[k] : of[k];
-    }
-    __device__ __forceinline__ T alpha() const
-    {
-        return get(ALPHA);
-    }
-    __device__ __forceinline__ T beta() const
-    {
-        return get(BETA);
-    }
-    __device__ __forceinline__ T scale() const
-    {
-        return get(SCALE);
-    }
-    __device__ __forceinline__ T due() const
-    {
-        return get(DUE);
-    }
-    __device__ __forceinline__ T back() const
-    {
-        return held_back;
-    }
-    __device__ __forceinline__ double unit() const
-    {
-        return of[UNIT];
-    }
-    __device__ __forceinline__ double per_unit() const
-    {
-        return held_per_unit;
-    }
-    __device__ __forceinline__ bool is_due() const
-    {
-        return held_is_due;
+        const volatile double *of = factor;
+        alpha = value(of);
+        beta = value(of + 1);
+        scale = value(of + 2);
+        due = value(of + 3);
+        unit = {of + 4};
+        back = static_cast<T>(1 / of[2]);
+        per_unit = 1 / of[4];
+        is_due = of[3] != 0;
     }
 };
 

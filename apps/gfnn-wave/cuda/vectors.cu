@@ -127,7 +127,7 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
 {
     const scalars_t<typename Loop::real, Low> c(g, cg, low);
     sums_t sums;
-    if ((Loop::stops && c.ended) || (Loop::only_due && !c.is_due()))
+    if ((Loop::stops && c.ended) || (Loop::only_due && !c.is_due))
         return;
     run_loop(g, loop, c, sums);
     if constexpr (Loop::sums > 0)

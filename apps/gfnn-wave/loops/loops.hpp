@@ -9,8 +9,8 @@
  *     put<V>(c, fine, wide, own, v, sums)        computes, and stores the first `own` values: the
  *                                                rest are ghosts
  *
- * c has the scalars of conjugate gradients in the loop's type `real`: alpha(), beta(), due(),
- * scale(), back() = 1 / scale; and unit(), is_due(), and lower(..), which stores what the
+ * c has the scalars of conjugate gradients in the loop's type `real`: alpha, beta, due, scale,
+ * back = 1 / scale; and unit, per_unit = 1 / unit, is_due, and lower(..), which stores what the
  * preconditioner gets. sums.add(is it own?, ..) adds to the loop's sums. V is 1 but for CUDA.
  */
 #ifndef GFNN_LOOPS_HPP
@@ -98,9 +98,9 @@ struct gfnn_renew_t : gfnn_loop_t<double, begins ? 0 : 1, GFNN_RENEWED> {
         gfnn_pack_t<T, V> rounded;
         GFNN_UNROLL
         for (int e = 0; e < V; e++) {
-            const double value = c.unit() * (begins ? v.f.at[e] : v.f.at[e] - v.y.at[e]);
+            const double value = c.unit * (begins ? v.f.at[e] : v.f.at[e] - v.y.at[e]);
             rounded.at[e] = static_cast<T>(value);
-            low.at[e] = static_cast<float>(c.scale() * value);
+            low.at[e] = static_cast<float>(c.scale * value);
             sums.add(e < own, value * value, 0);
         }
         gfnn_put(r + at, own, rounded);
@@ -126,7 +126,7 @@ template <class T> struct gfnn_update_t : gfnn_loop_t<T, 1, GFNN_UPDATED> {
     }
     GFNN_PUT(const C &c, int64_t fine, int64_t wide, int own, values_t<V> &v, S &sums) const
     {
-        const T alpha = c.alpha(), scale = c.scale();
+        const T alpha = c.alpha, scale = c.scale;
         gfnn_pack_t<float, V> low;
         GFNN_UNROLL
         for (int e = 0; e < V; e++) {
@@ -195,11 +195,11 @@ template <bool plain, bool first, class T, class Z> struct gfnn_direction_t : gf
     GFNN_PUT(const C &c, int64_t fine, int64_t wide, int own, values_t<V> &v, S &) const
     {
         const int64_t at = gfnn_place<T>(fine, wide);
-        const T due = c.due(), beta = c.beta();
+        const T due = c.due, beta = c.beta;
         GFNN_UNROLL
         for (int e = 0; e < V; e++) {
             const T z_of_r = gfnn_as<T>(v.z.at[e]);
-            gfnn_turn(first, plain ? z_of_r : c.back() * z_of_r, due, beta, &v.x.at[e], &v.p.at[e]);
+            gfnn_turn(first, plain ? z_of_r : c.back * z_of_r, due, beta, &v.x.at[e], &v.p.at[e]);
         }
         if (!first)
             gfnn_put(x + at, own, v.x);
@@ -225,7 +225,7 @@ struct gfnn_arrive_t : gfnn_loop_t<double> {
     {
         GFNN_UNROLL
         for (int e = 0; e < V; e++)
-            v.du.at[e] += c.due() * v.p.at[e];
+            v.du.at[e] += c.due * v.p.at[e];
         gfnn_put(du + fine, own, v.du);
     }
 };
@@ -243,13 +243,13 @@ template <bool first> struct gfnn_add_up_t : gfnn_loop_t<double> {
     GFNN_GET(const C &c, int64_t fine, int64_t wide) const
     {
         return {first ? gfnn_pack_t<double, V>{} : gfnn_get<V>(du + fine), gfnn_get<V>(x + wide),
-                c.is_due() ? gfnn_get<V>(p + wide) : gfnn_pack_t<float, V>{}};
+                c.is_due ? gfnn_get<V>(p + wide) : gfnn_pack_t<float, V>{}};
     }
     GFNN_PUT(const C &c, int64_t fine, int64_t, int own, values_t<V> &v, S &) const
     {
         GFNN_UNROLL
         for (int e = 0; e < V; e++)
-            v.du.at[e] += (v.x.at[e] + c.due() * v.p.at[e]) * c.per_unit();
+            v.du.at[e] += (v.x.at[e] + c.due * v.p.at[e]) * c.per_unit;
         gfnn_put(du + fine, own, v.du);
     }
 };

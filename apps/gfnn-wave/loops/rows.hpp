@@ -76,49 +76,22 @@ struct gfnn_row_t {
 /* The scalars of conjugate gradients as loops read them, where they are in host memory; cg NULL:
  * none. What the preconditioner gets is not stored here. */
 template <class T> struct gfnn_host_scalars_t {
-    T of_alpha = 0, of_beta = 0, of_due = 0, of_scale = 1, of_back = 1;
-    double of_unit = 1, of_per_unit = 1;
+    T alpha = 0, beta = 0, due = 0, scale = 1, back = 1;
+    double unit = 1, per_unit = 1;
+    bool is_due = false;
 
     explicit gfnn_host_scalars_t(const gfnn_cg_t *cg)
     {
         if (!cg)
             return;
-        of_alpha = static_cast<T>(cg->alpha), of_beta = static_cast<T>(cg->beta);
-        of_due = static_cast<T>(cg->due), of_scale = static_cast<T>(cg->scale);
-        of_back = static_cast<T>(1 / cg->scale);
-        of_unit = cg->unit, of_per_unit = 1 / cg->unit;
-    }
-    GFNN_METHOD T alpha() const
-    {
-        return of_alpha;
-    }
-    GFNN_METHOD T beta() const
-    {
-        return of_beta;
-    }
-    GFNN_METHOD T due() const
-    {
-        return of_due;
-    }
-    GFNN_METHOD T scale() const
-    {
-        return of_scale;
-    }
-    GFNN_METHOD T back() const
-    {
-        return of_back;
-    }
-    GFNN_METHOD double unit() const
-    {
-        return of_unit;
-    }
-    GFNN_METHOD double per_unit() const
-    {
-        return of_per_unit;
-    }
-    GFNN_METHOD bool is_due() const
-    {
-        return of_due != 0;
+        alpha = static_cast<T>(cg->alpha);
+        beta = static_cast<T>(cg->beta);
+        due = static_cast<T>(cg->due);
+        scale = static_cast<T>(cg->scale);
+        back = static_cast<T>(1 / cg->scale);
+        unit = cg->unit;
+        per_unit = 1 / cg->unit;
+        is_due = cg->due != 0;
     }
     template <int V> GFNN_METHOD void lower(int64_t, int, const gfnn_pack_t<float, V> &) const
     {
