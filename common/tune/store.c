@@ -249,11 +249,10 @@ json_t *rt_store_entry(const rt_run_t *run, const rt_rung_t *rung, const int *ch
 void rt_store_adopt(rt_run_t *run, json_t *fresh)
 {
     struct rt_tuning *t = run->tuning;
-    char path[PATH_MAX] = "", why[PATH_MAX + 512] = "", *text = NULL;
+    char why[PATH_MAX + 512] = "", *text = NULL, *path = t->target;
     size_t bytes = 0;
     if (rt_comm_rank() == 0) {
         /* read again: another run may have added to it meanwhile */
-        own_path(run, path, sizeof path);
         rt_tune_file_t *old = read_target(path, why, sizeof why);
         text = rt_tune_file_text(old, fresh, &bytes);
         rt_tune_file_free(old);
@@ -265,7 +264,7 @@ void rt_store_adopt(rt_run_t *run, json_t *fresh)
             *path = '\0';
     }
     text = rt_shared_bytes(text, &bytes);
-    rt_comm_bcast(path, sizeof path, 0);
+    rt_comm_bcast(path, PATH_MAX, 0);
     rt_tune_file_free(t->file);
     snprintf(t->path, sizeof t->path, "%s", *path ? path : "tuned now");
     *t->file_note = '\0';

@@ -570,7 +570,8 @@ static void check_choose(void)
                { rt_run_init(&run, &app, "choose=blok=8"); });
     CHECK_DIES(RT_USAGE, "there is no such value; few has 1, 2, 4, 8, 16, 32",
                { rt_run_init(&run, &app, "choose=block=7"); });
-    CHECK_DIES(RT_USAGE, "bare has no such parameter", { rt_run_init(&run, &app, "rung=bare choose=block=8"); });
+    CHECK_DIES(RT_USAGE, "bare has no such parameter",
+               { rt_run_init(&run, &app, "rung=bare choose=block=8"); });
     rt_app_t lacking = app; /* a rung that was not built may have any parameter */
     lacking.ladder = absent;
     lacking.n_rungs = 1;
