@@ -11,13 +11,8 @@ double rt_worst_error(int64_t n, const double *got, const double *want, const do
                       double unit)
 {
     double most = 0;
-    for (int64_t i = 0; i < n; i++) {
-        const double error = fabs(got[i] - want[i]);
-        if (!rt_finite(error))
-            return INFINITY;
-        if (error > 0)
-            most = fmax(most, size[i] > 0 ? error / (unit * size[i]) : INFINITY);
-    }
+    for (int64_t i = 0; i < n; i++)
+        most = fmax(most, rt_error_over(got[i], want[i], unit * size[i]));
     return most;
 }
 

@@ -4,15 +4,25 @@
 #ifndef RT_COMPARE_H
 #define RT_COMPARE_H
 
+#include <math.h>
 #include "judge/verify.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Returns the largest |got - want| / (unit size) of this rank; infinite if a value is not finite, or
- * differs where its size is 0. A size is what the kernel's definition makes of magnitudes in place of
- * values: rounding errors scale with it, so the result is a number of roundings. */
+/* Returns |got - want| over its bound; infinite if one is not finite, or they differ and the bound is
+ * 0. For files in judge/, which have strict floating-point flags. */
+static inline double rt_error_over(double got, double want, double bound)
+{
+    const double error = fabs(got - want);
+    if (!rt_finite(error))
+        return INFINITY;
+    return error == 0 ? 0 : bound > 0 ? error / bound : INFINITY;
+}
+/* Returns the largest of these errors of n values with the bounds unit times size, on this rank. A
+ * size is what the kernel's definition makes of magnitudes in place of values: rounding errors scale
+ * with it, so the result is a number of roundings. */
 double rt_worst_error(int64_t n, const double *got, const double *want, const double *size,
                       double unit);
 /* Checks a rung that claims the same bits: `run` does again what was done, and `differs` returns

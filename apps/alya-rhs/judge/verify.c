@@ -245,7 +245,7 @@ static void check_total(alya_bench_t *t, bool linear, const char *name)
                 Mx += M[j][k] * moment[k];
             want -= q.rho * A[i][j] * Mx;
         }
-        worst_d = fmax(worst_d, rt_finite(sum[i]) ? fabs(sum[i] - want) / size : INFINITY);
+        worst_d = fmax(worst_d, rt_error_over(sum[i], want, size));
     }
     rt_verdict_check(t->verdict, name, worst_d, t->s->kernels->tolerance / 2);
 }

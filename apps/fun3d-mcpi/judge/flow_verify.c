@@ -19,6 +19,8 @@
 #include <string.h>
 #include "base/threads.h"
 #include "flow_judge.h"
+#include "judge.h"
+#include "judge/compare.h"
 
 enum { NB = MCPI_Q, BLOCK = MCPI_Q * MCPI_Q };
 enum { ROUNDINGS = 128, SLOPE_ROUNDINGS = 64, SHORT_SWEEPS = 2 };
@@ -38,15 +40,6 @@ static void judge(const bench_t *b, const char *name, double worst)
 {
     rt_comm_max(&worst, 1);
     rt_verdict_check(b->verdict, name, worst, 1);
-}
-
-/* Returns |got - want| over its bound. */
-static double over(double got, double want, double bound)
-{
-    const double d = fabs(got - want);
-    if (!rt_finite(d))
-        return INFINITY;
-    return d == 0 ? 0 : bound > 0 ? d / bound : INFINITY;
 }
 
 /* --- a random state --- */
@@ -133,7 +126,8 @@ static void check_slopes(bench_t *b)
                 SLOPE_ROUNDINGS * RT_EPS *
                 (cond * fmax(fmax(fabs(want[0]), fabs(want[1])), fabs(want[2])) + inverse * terms);
             for (int c = 0; c < 3; c++)
-                worst = fmax(worst, over(b->host.gradient[3 * (NB * i + v) + c], want[c], bound));
+                worst = fmax(worst,
+                             rt_error_over(b->host.gradient[3 * (NB * i + v) + c], want[c], bound));
         }
     }
     judge(b, "slopes = those of the normal equations (of their rounding bound)", worst);
@@ -152,37 +146,34 @@ static void check_residual(bench_t *b)
         double want[NB], size[NB];
         const double of_rate = mcpi_reference_residual(&b->host, i, want, size);
         for (int v = 0; v < NB; v++) {
-            worst[0] = fmax(worst[0], over(R[NB * i + v], want[v], ROUNDINGS * RT_EPS * size[v]));
+            worst[0] =
+                fmax(worst[0], rt_error_over(R[NB * i + v], want[v], ROUNDINGS * RT_EPS * size[v]));
             const double part = R[NB * i + v] / (b->host.surface[i] * b->host.gas.stream[0]);
             sum += part * part;
         }
-        worst[1] = fmax(worst[1], over(rate[i], of_rate, ROUNDINGS * RT_EPS * of_rate));
+        worst[1] = fmax(worst[1], rt_error_over(rate[i], of_rate, ROUNDINGS * RT_EPS * of_rate));
     }
     judge(b, "R = what flows in, by the definition (of its rounding bound)", worst[0]);
     judge(b, "rate = speeds over all faces (of its rounding bound)", worst[1]);
     rt_comm_sum(&sum, 1);
     const double want = sqrt(sum / (NB * (double)m->problem->counts.rows));
-    judge(b, "norm of R (of its rounding bound)", over(mcpi_march_norm(m), want, 1e-12 * want));
+    judge(b, "norm of R (of its rounding bound)",
+          rt_error_over(mcpi_march_norm(m), want, 1e-12 * want));
     b->host.R = R;
     b->host.rate = rate;
 }
 
 /* --- blocks --- */
 
-static double rounded(double x, mcpi_type_t type)
-{
-    return type == MCPI_FP32   ? (double)(float)x
-           : type == MCPI_FP16 ? mcpi_from_fp16(mcpi_to_fp16(x))
-                               : mcpi_from_bf16(mcpi_to_bf16(x));
-}
-
 /* Returns the error of a value of O over its bound: in FP64 that of its terms. In another type it
  * is what something within that bound is rounded to, or it is wrong. */
 static double block_error(double got, double want, double bound, mcpi_type_t type)
 {
     if (type == MCPI_FP64)
-        return over(got, want, bound);
-    return got >= rounded(want - bound, type) && got <= rounded(want + bound, type) ? 0 : INFINITY;
+        return rt_error_over(got, want, bound);
+    return got >= mcpi_rounded(want - bound, type) && got <= mcpi_rounded(want + bound, type)
+               ? 0
+               : INFINITY;
 }
 
 typedef struct {
@@ -204,27 +195,9 @@ static void check_row(const bench_t *b, const blocks_t *made, int64_t i, double 
         worst[0] = fmax(worst[0], block_error(got, want, exact, f->offdiagonal));
     }
     for (int k = 0; k < BLOCK; k++)
-        worst[1] = fmax(worst[1], over(made->D[BLOCK * i + k], scale * D[k],
-                                       ROUNDINGS * RT_EPS * scale * size_D[k]));
+        worst[1] = fmax(worst[1], rt_error_over(made->D[BLOCK * i + k], scale * D[k],
+                                                ROUNDINGS * RT_EPS * scale * size_D[k]));
     worst[2] = fmax(worst[2], scale != ldexp(1, -ilogb(f->rate[i])));
-}
-
-/* Returns the largest error of L U = D over its bound. */
-static double factor_error(const double *LU, const double *D)
-{
-    double worst = 0;
-    for (int i = 0; i < NB; i++)
-        for (int j = 0; j < NB; j++) {
-            double sum = 0, size = 0;
-            for (int k = 0; k <= i && k <= j; k++) {
-                const double l = k == i ? 1 : LU[k * NB + i];
-                const double u = k == j ? 1 / LU[j * NB + j] : LU[j * NB + k];
-                sum += l * u;
-                size += fabs(l * u);
-            }
-            worst = fmax(worst, over(sum, D[j * NB + i], 16 * NB * RT_EPS * size));
-        }
-    return worst;
 }
 
 static void check_blocks(bench_t *b, blocks_t *made)
@@ -261,7 +234,8 @@ static void check_blocks(bench_t *b, blocks_t *made)
     m->phases->factor(f);
     made->LU = mcpi_flow_take_LU(m);
     for (int64_t i = 0; i < b->rows; i++)
-        factors = fmax(factors, factor_error(made->LU + BLOCK * i, made->D + BLOCK * i));
+        factors =
+            fmax(factors, mcpi_factor_error(NB, made->LU + BLOCK * i, made->D + BLOCK * i, 1));
     judge(b, "L U = D, in FP64 (of its rounding bound)", factors);
 }
 
@@ -317,7 +291,7 @@ static void check_sweeps(bench_t *b, const blocks_t *made)
     rt_comm_sum(&change, 1);
     change = sqrt(change / (NB * (double)m->problem->counts.rows));
     judge(b, "norm of what a sweep changes (of its rounding bound)",
-          over(changed, change, 1e-12 * change));
+          rt_error_over(changed, change, 1e-12 * change));
     reference_sweeps(b, made, 0, want);
     reference_sweeps(b, made, mcpi_flow_unit(m), off);
     for (int64_t k = 0; k < NB * b->rows; k++) {
@@ -358,9 +332,9 @@ static void check_update(bench_t *b)
                                   (v == 0 || v == 4 ? 1 : m->scale));
         for (int v = 0; v < NB; v++) {
             const bool is_scaled = v == 0 || v == 4;
-            worst = fmax(worst, over(got[NB * i + v], want[v],
-                                     ROUNDINGS * RT_EPS * (1 + size * size) * 10 *
-                                         (is_scaled ? m->scale : 1)));
+            worst = fmax(worst, rt_error_over(got[NB * i + v], want[v],
+                                              ROUNDINGS * RT_EPS * (1 + size * size) * 10 *
+                                                  (is_scaled ? m->scale : 1)));
         }
     }
     judge(b, "update = q + dQ, or as much as keeps it positive (of its rounding bound)", worst);

@@ -157,8 +157,7 @@ static void check_order(const mcpi_bench_t *t)
     rt_verdict_true(t->verdict, "no two neighbours have one colour", edges == 0);
 }
 
-/* Rounds x to a type of O. */
-static double rounded(double x, mcpi_type_t type)
+double mcpi_rounded(double x, mcpi_type_t type)
 {
     switch (type) {
     case MCPI_FP32:
@@ -172,8 +171,7 @@ static double rounded(double x, mcpi_type_t type)
     }
 }
 
-/* Returns |LU - D| of one block over 16 times its rounding error. */
-static double factor_error(int nb, const double *LU, const double *D, double scale)
+double mcpi_factor_error(int nb, const double *LU, const double *D, double scale)
 {
     double most = 0;
     for (int i = 0; i < nb; i++)
@@ -185,10 +183,7 @@ static double factor_error(int nb, const double *LU, const double *D, double sca
                 sum += l * u;
                 size += fabs(l * u);
             }
-            const double d = fabs(sum - D[j * nb + i] * scale);
-            if (!rt_finite(sum) || d > 0)
-                most = fmax(most,
-                            rt_finite(sum) && size > 0 ? d / (16 * nb * RT_EPS * size) : INFINITY);
+            most = fmax(most, rt_error_over(sum, D[j * nb + i] * scale, 16 * nb * RT_EPS * size));
         }
     return most;
 }
@@ -206,11 +201,11 @@ static void check_system(const mcpi_bench_t *t)
     for (int64_t i = 0; i < t->part->rows; i++) {
         const double scale = ldexp(1, -system->exponent[i]);
         for (int64_t v = t->part->start[i] * nb2; v < t->part->start[i + 1] * nb2; v++)
-            differ +=
-                mcpi_value(system->O, system->type, v) != rounded(A->O[v] * scale, system->type);
+            differ += mcpi_value(system->O, system->type, v) !=
+                      mcpi_rounded(A->O[v] * scale, system->type);
         for (int64_t v = i * nb; v < (i + 1) * nb; v++)
             differ += system->R[v] != A->R[v] * scale;
-        most = fmax(most, factor_error(nb, system->LU + i * nb2, A->D + i * nb2, scale));
+        most = fmax(most, mcpi_factor_error(nb, system->LU + i * nb2, A->D + i * nb2, scale));
     }
     double wrong[2] = {differ + (system->type != (mcpi_type_t)t->p->config->offdiagonal), most};
     rt_comm_max(wrong, 2);

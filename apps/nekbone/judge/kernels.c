@@ -59,13 +59,6 @@ static void poison(const nek_bench_t *t, double *array)
     rt_fill(array, t->s->space, 0xff, (size_t)t->points * sizeof(double));
 }
 
-/* Returns the difference of two sums in units of eps times `size`, the sum of their absolute
- * terms. */
-static double sum_error(double got, double want, double size)
-{
-    return got == want ? 0 : fabs(got - want) / (RT_EPS * size);
-}
-
 /* Compares the rung's w_e = D^T G D u_e of t->u with t->want, point by point. */
 static void compare_operator(nek_bench_t *t, const char *name)
 {
@@ -124,7 +117,8 @@ static void check_assembled(nek_bench_t *t)
     nek_bench_get(t, s->w, t->got);
     rt_verdict_check(t->verdict, "assembled operator = reference, point by point (eps size)",
                      worst(t), 2 * nek_rounding_steps(p->view.n) + 16);
-    rt_verdict_check(t->verdict, "x.Ax = reference (eps sum |terms|)", sum_error(xAx, want, total),
+    rt_verdict_check(t->verdict, "x.Ax = reference (eps sum |terms|)",
+                     rt_error_over(xAx, want, RT_EPS * total),
                      2 * nek_rounding_steps(p->view.n) + nek_sum_steps(p->config));
     rt_verdict_true(t->verdict, "A positive", xAx > 0);
 
@@ -137,7 +131,7 @@ static void check_assembled(nek_bench_t *t)
     double xAy = nek_oracle_dot(p, x, t->got);
     double scale = sqrt(nek_oracle_dot(p, x, x)) * sqrt(nek_oracle_dot(p, t->got, t->got));
     rt_verdict_check(t->verdict, "A symmetric: |x.Ay - y.Ax| (eps |x||Ay|)",
-                     sum_error(xAy, yAx, scale), 16);
+                     rt_error_over(xAy, yAx, RT_EPS * scale), 16);
 }
 
 /*
@@ -201,7 +195,7 @@ static void check_update_xr(nek_bench_t *t, double alpha)
     rt_verdict_check(t->verdict, "x += alpha p, r -= alpha w (eps size)", fmax(x_error, r_error),
                      VECTOR_STEPS);
     rt_verdict_check(t->verdict, "r.r = reference (eps sum |terms|)",
-                     sum_error(rr, nek_oracle_dot(p, t->want, t->want), total),
+                     rt_error_over(rr, nek_oracle_dot(p, t->want, t->want), RT_EPS * total),
                      8 + nek_sum_steps(p->config));
 }
 
