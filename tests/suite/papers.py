@@ -54,7 +54,8 @@ def program(app, words):
     if ASKS & set(words):
         return ends([path, *words])
     if len(words) == 1 or 'FILE' in words:  # an option's name
-        return (0, '') if words[0] in programs.options(path) else (2, f'no {words[0]} in --help')
+        known = re.search(rf'^\s+--(\[no-\])?{words[0][2:]}\b', programs.ask(path, '--help'), re.M)
+        return (0, '') if known else (2, f'no {words[0]} in --help')
     kinds = {rung.name: rung.kind for rung in programs.rungs(path)}
     rung = words[words.index('--rung') + 1] if '--rung' in words else ''
     if LONG & set(words) or rung and kinds.get(rung) != 'cpu':

@@ -86,7 +86,6 @@ unset STANDIN_LOG
 
 # --- what is refused: one line that says so ---
 refuse_all inst/share/rooftop <<'END'
-3|too old for --dry-run, --warm-up, --window|STANDIN=old run --bindir bin --official --size small
 2|there is no command 'ran'|ran
 2|invalid choice: 'huge'|run --size huge
 2|unrecognized arguments: --wndows|run --wndows 5

@@ -2,7 +2,7 @@
 questions without a run, calls it with the name of the app and the options.
 
 STANDIN is 'HOW' or 'APP:HOW,..': hang, deaf (hang, with a child, and both ignore SIGTERM), fail, killed, invalid,
-truncated, lie (ends with 0, its verdict is INVALID), unsteady, old (without the options of official runs).
+truncated, lie (ends with 0, its verdict is INVALID), unsteady.
 STANDIN_CPU names its processor. It computes the seed by itself, as a check of the suite's. Each run adds a line to
 STANDIN_LOG. With RANKS set it acts as that many ranks, which share boxes of elements as nekbone's do, at 80 % of the ideal speed.
 """

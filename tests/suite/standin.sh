@@ -8,7 +8,7 @@ case "$* " in
         exit ;;
     '--help ')
         printf 'Usage\n  --json FILE   result\n  --[no-]ladder   all rungs\n'
-        [ "${STANDIN:-}" = old ] || printf '  --window S\n  --warm-up S\n  --nonce TEXT\n  --dry-run\n'
+        printf '  --window S\n  --warm-up S\n  --nonce TEXT\n  --dry-run\n'
         exit ;;
     '--list --ladder ')
         printf 'plain        cpu     one loop\nfast         cpu     a better one\nbig          cuda    on a GPU\n'

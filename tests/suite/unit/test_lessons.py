@@ -146,8 +146,8 @@ class Drawings(unittest.TestCase):
         for app in results.APPS:
             for name, lesson in lessons.read(app).of.items():
                 self.assertIn('<svg', drawings.parsed(lesson.drawing).svg, f'{app} {name}')
-        self.assertIn('place', drawings.problem('mesh 8x8, a core per whole; attic: u'))
-        self.assertIn('not "data', drawings.problem('mesh, a core'))
+        for text, said in (('mesh 8x8, a core per whole; attic: u', 'place'), ('mesh, a core', 'not "data')):
+            self.assertRaisesRegex(ValueError, said, drawings.parsed, text)
 
 
 class Figures(unittest.TestCase):

@@ -7,8 +7,8 @@ from unittest import mock
 
 from helper import SOURCE, InFolder
 
-from rooftop_suite import results
-from rooftop_suite.course import lessons, tasks
+from rooftop_suite import Fault, results
+from rooftop_suite.course import drawings, lessons, tasks
 from rooftop_suite.measure import source
 
 class Releases(InFolder):
@@ -55,17 +55,51 @@ class Clones(InFolder):
         self.assertIn('neither', source.judge_tree('clone/apps').why)
 
 
+def problems_of(app, name, lesson, rung):
+    """Yields what does not fit in the lesson on a rung."""
+    if lesson.before:
+        lessons.rung_of(app, lesson.before, str(SOURCE))
+    if lesson.drawing:
+        drawings.parsed(lesson.drawing)
+    path = lessons.source(rung, lesson)
+    lessons.text_of(SOURCE / lessons.own(rung))
+    if lesson.exercise:
+        lessons.take_out(lessons.text_of(SOURCE / path), lesson.exercise.names, path)
+    elif rung.kind == 'cpu' and rung.after:
+        yield f'{app}: {name} has no exercise'
+
+
+def problems(app):
+    """Yields what does not fit together in the lessons of an app and its exercises, a line each."""
+    known, rungs = lessons.read(app).of, {rung.name: rung for rung in lessons.ladder(app, str(SOURCE))}
+    yield from (f'{app}: {name} is in ladder.def and has no lesson' for name in rungs if name not in known)
+    yield from (f'{app}: {name} has a lesson and is not in ladder.def' for name in known if name not in rungs)
+    for name in [name for name in known if name in rungs]:
+        try:
+            yield from problems_of(app, name, known[name], rungs[name])
+        except (Fault, ValueError) as fault:
+            yield f'{app}: {name}: {fault}'
+    for name in tasks.names(app, str(SOURCE)):
+        try:
+            task = tasks.find(app, name, str(SOURCE))
+            tasks.started(task)
+            if name in tasks.own_names(app, str(SOURCE)) and (len(task.hints) != 3 or not task.steps):
+                yield f'{app}: exercise {name}: needed are steps and three hints'
+        except Fault as fault:
+            yield f'{app}: exercise {name}: {fault}'
+
+
 class Lessons(unittest.TestCase):
     def test_fit(self):
         """Every rung has a lesson and every lesson a rung; the files and functions that they name are there."""
         for app in results.APPS:
-            self.assertEqual(lessons.problems(app, str(SOURCE)) + tasks.problems(app, str(SOURCE)), [])
+            self.assertEqual(list(problems(app)), [])
 
     def said(self, change):
         """Returns what is wrong with nekbone once its ladder is changed."""
         rungs = change(lessons.ladder('nekbone', str(SOURCE)))
         with mock.patch.object(lessons, 'ladder', lambda app, tree: rungs):
-            return lessons.problems('nekbone', str(SOURCE))
+            return list(problems('nekbone'))
 
     def test_missing(self):
         self.assertEqual(self.said(lambda rungs: rungs + [rungs[0]._replace(name='fresh')]),
@@ -74,7 +108,7 @@ class Lessons(unittest.TestCase):
                          ['nekbone: vector has a lesson and is not in ladder.def'])
         with mock.patch.object(lessons, 'own', lambda rung: 'apps/nekbone/cpu/vector.c'):
             self.assertIn('nekbone: scalar: apps/nekbone/cpu/vector.c: no function element to take out',
-                          lessons.problems('nekbone', str(SOURCE)))
+                          list(problems('nekbone')))
 
     def test_own(self):
         rungs = {rung.name: rung for rung in lessons.ladder('nekbone', str(SOURCE))}

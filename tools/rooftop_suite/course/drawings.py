@@ -61,11 +61,3 @@ def parsed(text: str) -> Spec:
         if place not in PLACES or not kept:
             raise ValueError(f'not "place: what", place one of {", ".join(PLACES)}: {place}')
     return Spec(found[1], int(found[2]), int(found[3]), found[4], found[5], places)
-
-
-def problem(text: str) -> str:
-    try:
-        parsed(text)
-    except ValueError as error:
-        return f'Drawing: {error}'
-    return ''

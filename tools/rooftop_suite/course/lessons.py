@@ -2,7 +2,6 @@
 
     ladder(app, tree)           [Rung] of ladder.def
     read(app)                   Lessons: title, introduction, {rung: Lesson}
-    problems(app, tree)         what does not fit, a line each: a rung without a lesson, or the reverse, a lost name
     own(rung)                   the rung's own file, which has its name; source(rung, lesson): the file to look at
     take_out(text, names)       a source without the bodies of these functions
 
@@ -19,7 +18,6 @@ import textwrap
 from typing import NamedTuple, Optional
 
 from .. import ENVIRONMENT, USAGE, Fault, results, shipped, source_tree
-from . import drawings
 
 LABELS = ('Idea', 'Predict', 'Answer', 'What did not help here', 'Look at')  # every section has them
 MORE = ('Source', 'Differs from', 'Exercise', 'Drawing')  # some sections have these too
@@ -173,30 +171,6 @@ def read(app: str) -> Lessons:
             raise Fault(ENVIRONMENT, f'{path}: {name}: there are two lessons on it')
         lessons[name] = lesson_in(text, f'{path}: {name}')
     return Lessons(title.lstrip('# '), introduction.strip(), lessons)
-
-
-def problems(app: str, tree: str) -> list[str]:
-    """Returns what does not fit together, a line each."""
-    lessons, rungs = read(app).of, {rung.name: rung for rung in ladder(app, tree)}
-    wrong = [f'{app}: {name} is in ladder.def and has no lesson' for name in rungs if name not in lessons]
-    wrong += [f'{app}: {name} has a lesson and is not in ladder.def' for name in lessons if name not in rungs]
-    for name in (name for name in rungs if name in lessons):
-        rung, lesson = rungs[name], lessons[name]
-        if lesson.before and lesson.before not in rungs:
-            wrong.append(f'{app}: {name} differs from {lesson.before}, which is no rung')
-        if lesson.drawing and drawings.problem(lesson.drawing):
-            wrong.append(f'{app}: {name}: {drawings.problem(lesson.drawing)}')
-        try:
-            path = source(rung, lesson)
-            text = text_of(os.path.join(tree, path))
-            text_of(os.path.join(tree, own(rung)))
-            if lesson.exercise:
-                take_out(text, lesson.exercise.names, path)
-            elif rung.kind == 'cpu' and rung.after:
-                wrong.append(f'{app}: {name} has no exercise')
-        except Fault as fault:
-            wrong.append(f'{app}: {name}: {fault}')
-    return wrong
 
 
 # ---- Exercises: a source without some bodies ----

@@ -175,17 +175,3 @@ def started(task: Task) -> str:
         old = body_of(text, name, task.file)
         text = text[:old.begin] + task.starter[new.begin:new.end] + text[old.end:]
     return text
-
-
-def problems(app: str, tree: str) -> list[str]:
-    """Returns what does not fit together in the exercises of an app, a line each."""
-    wrong = []
-    for name in names(app, tree):
-        try:
-            task = find(app, name, tree)
-            started(task)
-            if name in own_names(app, tree) and (len(task.hints) != 3 or not task.steps):
-                wrong.append(f'{app}: exercise {name}: needed are steps and three hints')
-        except Fault as fault:
-            wrong.append(f'{app}: exercise {name}: {fault}')
-    return wrong

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Container, Iterator
 from typing import Any
 
-from .. import ENVIRONMENT, USAGE, Fault, Json, aligned, results
+from .. import USAGE, Fault, Json, aligned, results
 from ..cli import count, minutes, seconds
 from ..results import OFFICIAL, Step
 from . import machine, programs
@@ -113,7 +113,6 @@ class Plan:
         for wrong, why in self.refusals():
             if wrong:
                 raise Fault(USAGE, why)
-        self.check_programs()
 
     def refusals(self) -> Iterator[tuple[bool, str]]:
         """Yields (whether it is so, why these options are refused)."""
@@ -138,14 +137,6 @@ class Plan:
             f'--peak needs a fixed problem, and --size {self.size} depends on the memory that is free'
         for app in self.peak:
             yield app not in self.apps, f'--peak {app}: --apps leaves it out'
-
-    def check_programs(self) -> None:
-        needed = {'--json', '--dry-run'} | ({'--window', '--warm-up'} if self.official else set()) | \
-            ({'--nonce'} if self.nonce else set())
-        for program in self.programs.values():
-            missing = sorted(needed - programs.options(program))
-            if missing:
-                raise Fault(ENVIRONMENT, f'{program} is too old for {", ".join(missing)}: build it again')
 
     # ---- Steps ----
 

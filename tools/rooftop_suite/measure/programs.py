@@ -1,7 +1,6 @@
 """The four programs: where they are, what they can do, and how to run one so that no process outlives the run.
 
     program = find('nekbone')                    absolute path, or Fault
-    options(program)                             {'--json', '--window', ...}: what this build understands
     version(program)                             {'version': '0.1.0', 'compiler': ..., 'CUDA': ...}
     rungs(program)                               [Rung]: what --list --ladder says
     run(command, output=..., limit=...)          Ended: exit, why, seconds, text
@@ -120,11 +119,6 @@ def ask(program: str, *arguments: str) -> str:
         said = (asked.stderr.strip().splitlines() or ['gave no reason'])[0]
         raise Fault(ENVIRONMENT, f'{program} {shlex.join(arguments)}: ended with {asked.returncode}: {said}')
     return asked.stdout
-
-
-def options(program: str) -> set[str]:
-    """Returns the names of all options of this build."""
-    return {f'--{name}' for name in re.findall(r'^\s+--(?:\[no-\])?([\w-]+)', ask(program, '--help'), re.M)}
 
 
 SLOW_BLAS = 'the reference BLAS'  # as configure names it
