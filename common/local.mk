@@ -6,7 +6,7 @@ common_librooftop_a_SOURCES = \
 	common/rt.h \
 	common/base/arithmetic.h \
 	common/base/draw.h \
-	common/base/extern_c.h \
+	common/base/by_name.h common/base/extern_c.h \
 	common/base/error.h common/base/error.c \
 	common/base/file.h common/base/file.c \
 	common/base/free_memory.h common/base/free_memory.c \

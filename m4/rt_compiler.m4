@@ -36,6 +36,7 @@ AC_DEFUN([RT_COMPILER_FLAGS], [
   RT_ADD_CFLAG([RT_WARN_CFLAGS], [-Wall])
   RT_ADD_CFLAG([RT_WARN_CFLAGS], [-Wextra])
   RT_ADD_CFLAG([RT_WARN_CFLAGS], [-Wundef])
+  RT_ADD_CFLAG([RT_WARN_CFLAGS], [-Werror=designated-init])
   AC_SUBST([RT_WARN_CFLAGS])
 
   # Left for make to expand. If a path fits several, the last one is taken.

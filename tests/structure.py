@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the structure of the tree: includes and calls, tables by name, and a file for each rung.
+"""Checks the structure of the tree: includes and calls, and a file for each rung.
 
 Part of `make check` (structure.sh); by hand: tests/structure.py [SOURCES [BUILD]]. Prints a line for
 each place that breaks a rule, and then ends with status 1. The rules are those of CONTRIBUTING.md:
@@ -7,9 +7,8 @@ each place that breaks a rule, and then ends with status 1. The rules are those 
   includes   a folder of common/ includes only folders above it in LAYERS; no app includes another app
   circles    no files include each other in a circle
   calls      the objects of common/ call each other by the same rule (nm), because a declaration can
-             hide a call upward; circles within a folder or an app are only listed
+             hide a call upward
   stages     an input that is a pipeline (STAGES) has no call from a later stage into an earlier one
-  tables     a struct with function pointers, and an option (rt_opt_t), is filled by field name
   rungs      a rung's file is apps/APP/KIND/NAME, and `make asm` finds it
   sizes      no folder has more lines than tests/size.tsv says
 
@@ -24,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Set, Tuple
+from typing import Dict, Iterator, List, Mapping, NamedTuple, Optional, Set, Tuple
 
 # Folders on one line do not see each other.
 LAYERS = (("base",), ("io",), ("machine",), ("mesh", "halo", "measure", "judge"), ("app",), ("tune",), ("driver",))
@@ -190,139 +189,6 @@ def check_stages(folder: str, symbols: Mapping[str, str]) -> List[str]:
             if rank.get(maker, len(rank)) < rank.get(user, -1)]
 
 
-def circles_of_objects(symbols: Mapping[str, str]) -> List[str]:
-    graph: Graph = {}
-    for user, maker in calls_of(symbols):
-        graph.setdefault(user, set()).add(maker)
-    return [", ".join(circle) for circle in circles_of(graph)]
-
-
-# ---- tables -------------------------------------------------------------------------------------
-
-def plain(text: str) -> str:
-    """Blanks comments, strings and line ends within macros, so that braces and commas can be counted."""
-    text = text.replace("\\\n", " \n")
-    return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'',
-                  lambda m: '"' + re.sub(r"[^\n]", " ", m[0])[1:-1] + '"' if m[0][0] in "\"'"
-                  else re.sub(r"[^\n]", " ", m[0]), text, flags=re.S)
-
-
-def close_of(text: str, begin: int) -> int:
-    """Returns the position of the bracket that closes the one at `begin`."""
-    depth = 0
-    for at in range(begin, len(text)):
-        depth += (text[at] in "{([") - (text[at] in "})]")
-        if depth == 0:
-            return at
-    return len(text)
-
-
-def parts_of(text: str, begin: int) -> List[Tuple[int, str]]:
-    """Splits the content of the braces at `begin` at its commas: (position, text) of each part with text."""
-    parts: List[Tuple[int, str]] = []
-    depth, start, end = 0, begin + 1, close_of(text, begin)
-    for at in range(begin + 1, end + 1):
-        if at == end or (text[at] == "," and depth == 0):
-            part = text[start:at]
-            if part.strip():
-                parts.append((start + len(part) - len(part.lstrip()), part.strip()))
-            start = at + 1
-        else:
-            depth += (text[at] in "{([") - (text[at] in "})]")
-    return parts
-
-
-class Tables(NamedTuple):
-    """Types whose fields must be named, and the members of structs that are of such a type. The types of
-    `holders` only point to a table, so they count as tables only at file scope."""
-    types: Set[str]
-    holders: Set[str]
-    members: Dict[str, str]
-
-
-STRUCT = re.compile(r"\b(?:typedef\s+)?struct\s*(\w*)\s*\{")
-
-
-def tables_of(texts: Iterable[str]) -> Tables:
-    """Finds the types: rt_opt_t, structs that hold a function pointer or such a struct, and as holders those
-    that hold a pointer to a constant one."""
-    bodies: Dict[str, str] = {}
-    for text in texts:
-        for match in STRUCT.finditer(text):
-            end = close_of(text, match.end() - 1)
-            name = re.match(r"\s*(\w+)\s*;", text[end + 1:end + 80])
-            for known in (match[1], name[1] if name and "typedef" in match[0] else ""):
-                if known:
-                    bodies[known] = text[match.end():end]
-    types = {"rt_opt_t"} | {name for name, body in bodies.items() if re.search(r"\(\s*\*\s*\w+\s*\)\s*\(", body)}
-    holders: Set[str] = set()
-    for found, arrow in ((types, r"\s+\w"), (holders, r"\s*\*")):
-        more = set(types)
-        while more:
-            kinds = "|".join(sorted(more))
-            holds = re.compile(rf"(?:^|[;{{])\s*(?:const\s+)?(?:struct\s+)?(?:{kinds}){arrow}", re.M)
-            more = {name for name, body in bodies.items() if holds.search(body)} - types - holders
-            found |= more
-    members: Dict[str, str] = {}
-    for body in bodies.values():
-        for kind, member in re.findall(r"\b(\w+)\s+(\w+)\s*(?:\[[^\]]*\]\s*)?;", body):
-            if kind in types:
-                members[member] = kind
-    return Tables(types, holders, members)
-
-
-def rows_of(text: str, begin: int, array: bool, tables: Tables) -> Iterator[int]:
-    """Yields the positions of rows that have a field without a name. {0}, {} and a macro's row have none."""
-    parts = parts_of(text, begin)
-    if array:
-        for at, part in parts:
-            row = re.match(r"(?:\[[^\]]*\]\s*=\s*)?(?:\w+\s*)?\{", part)
-            if row:
-                yield from rows_of(text, at + row.end() - 1, False, tables)
-        return
-    if any(not part.startswith(".") and part != "0" for _, part in parts):
-        yield begin
-    for at, part in parts:
-        inner = re.match(r"\.(\w+)\s*=\s*\{", part)
-        if inner and inner[1] in tables.members:
-            yield from rows_of(text, at + inner.end() - 1, False, tables)
-
-
-def positional_rows(text: str, tables: Tables) -> Iterator[int]:
-    """Yields the positions of initialisers that do not name their fields.
-
-    These count: `TYPE name = {..}`, each row of `TYPE name[] = {{..}, ..}`, `(TYPE){..}`, C++'s `TYPE{..}`,
-    members that are such a struct, and the same for an anonymous struct that holds a function pointer."""
-    kinds = "|".join(sorted(tables.types))
-    named = r"\s+(?:\w+::)*\w+\s*((?:\[[^\]]*\]\s*)*)=\s*\{"
-    at_file_scope = rf"^[\w\" \t]*\b(?:{'|'.join(sorted(tables.holders))}){named}"
-    for match in re.finditer(rf"\b(?:{kinds}){named}", text):
-        yield from rows_of(text, match.end() - 1, bool(match[1]), tables)
-    for match in re.finditer(at_file_scope, text, re.M) if tables.holders else ():
-        if not match[0][0].isspace():
-            yield from rows_of(text, match.end() - 1, bool(match[1]), tables)
-    for match in re.finditer(rf"(?:\(\s*(?:const\s+)?(?:{kinds})\s*\)|(?<!struct )\b(?:{kinds}))\s*\{{", text):
-        if not re.search(r"\bstruct\s*$", text[:match.start()]):
-            yield from rows_of(text, match.end() - 1, False, tables)
-    for match in re.finditer(r"\bstruct\s*\{", text):
-        end = close_of(text, match.end() - 1)
-        if re.search(r"\(\s*\*\s*\w+\s*\)\s*\(", text[match.end():end]):
-            name = re.match(r"\s*\w+\s*((?:\[[^\]]*\]\s*)*)=\s*\{", text[end + 1:end + 200])
-            if name:
-                yield from rows_of(text, end + name.end(), bool(name[1]), tables)
-
-
-def check_tables(root: Path) -> List[str]:
-    texts = {file: plain((root / file).read_text())
-             for folder in ("common", "apps") if (root / folder).is_dir() for file in files_of(root, folder)}
-    tables = tables_of(texts.values())
-    faults: List[str] = []
-    for file, text in texts.items():
-        for at in sorted(set(positional_rows(text, tables))):
-            faults.append(f"{file}:{text.count(chr(10), 0, at) + 1}: a row that does not name its fields")
-    return faults
-
-
 # ---- rungs --------------------------------------------------------------------------------------
 
 def rungs_of(root: Path, app: str) -> List[Tuple[str, str]]:
@@ -416,12 +282,6 @@ SABOTAGE = (
     Sabotage("common/machine/m.h", '#include "rt.h"\n', "not below it"),
     Sabotage("common/machine/m.h", '#include "machine/n.h"\n', "include each other"),
     Sabotage("apps/one/app.c", '#include "../two/two.h"\n', "another app"),
-    Sabotage("common/app/app.c", 'static const rt_opt_t o[] = {RT_FLAG("a"), {"b", 0}};\n', "app.c:2: a row"),
-    Sabotage("common/app/app.c", "const table_t t = {.run = f, .hooks = {f, f}};\n", "app.c:2: a row"),
-    Sabotage("common/app/app.c", "const rung_t r = {t};\n", "app.c:2: a row"),
-    Sabotage("apps/one/cuda/fast_one.cu", 'extern "C" const table_t t = {f, {.g = f}};\n', "fast_one.cu:1: a row"),
-    Sabotage("apps/one/app.c", "struct { int n; void (*f)(void); } k[] = {{.n = 1}, {2, f}};\n", "app.c:1: a row"),
-    Sabotage("apps/one/app.c", "void g(void) { use((table_t){f}); }\n", "app.c:1: a row"),
     Sabotage("apps/one/app.c", "\n" * 10, "apps/one: 11 lines, budget 10"),
     Sabotage("apps/one/ladder.def", 'RUNG(slow-one, CPU, "", t, "missing")\n', "slow_one.c is missing"),
 )
@@ -432,11 +292,8 @@ def small_tree(root: Path) -> None:
     for file, text in {
         "common/rt.h": '#include "app/app.h"\n', "common/base/a.c": "", "common/halo/h.h": "",
         "common/machine/m.h": "", "common/machine/n.h": '#include "machine/m.h"\n', "common/mesh/g.h": "",
-        "common/app/app.h": "typedef struct { int (*g)(void); int (*h)(void); } hooks_t;\n"
-                            "typedef struct { int (*run)(void); hooks_t hooks; } table_t;\n"
-                            "typedef struct { const table_t *table; } rung_t;\n",
-        "common/app/app.c": '#include "app/app.h" /* const table_t t = {f}; */\n',
-        "common/driver/main.c": '#include "rt.h"\nconst table_t t = {.run = f, .hooks = {.g = f}}, u = {0};\n',
+        "common/app/app.h": "",
+        "common/app/app.c": '#include "app/app.h"\n', "common/driver/main.c": '#include "rt.h"\n',
         "apps/one/app.c": "", "apps/one/ladder.def": 'RUNG(Fast-one, CUDA, "", t, "idea")\n',
         "tests/size.tsv": "#folder\tlines at most\napps/one\t10\n",
         "apps/one/cuda/fast_one.cu": "", "apps/two/two.h": "", "apps/two/ladder.def": "",
@@ -447,7 +304,7 @@ def small_tree(root: Path) -> None:
 
 
 def check_sources(root: Path) -> List[str]:
-    return check_includes(root) + check_tables(root) + check_rungs(root) + check_sizes(root)
+    return check_includes(root) + check_rungs(root) + check_sizes(root)
 
 
 def check_checks() -> List[str]:
@@ -468,8 +325,6 @@ def check_checks() -> List[str]:
     up = {**down, "common/base/c.o": "g U\nf U\n"}
     if check_calls(down) or len(check_calls(up)) != 1:
         faults.append("a call from base to io is not found")
-    if circles_of_objects(up) or not circles_of_objects({**down, "common/base/b.o": "f T 0 1\ng U\n"}):
-        faults.append("a circle of calls is not found")
     folder = "apps/fun3d-mcpi/input"
     if len(check_stages(folder, {f"{folder}/order.o": "f U\n", f"{folder}/graph.o": "f T 0 1\ng U\n",
                                  f"{folder}/part.o": "g T 0 1\n"})) != 1:
@@ -484,15 +339,9 @@ def main() -> int:
     build = Path(sys.argv[2] if len(sys.argv) > 2 else os.environ.get("abs_top_builddir", str(root)))
     faults = check_checks() + check_sources(root)
     if (build / "Makefile").is_file() and shutil.which("nm"):
-        common = symbols_of(build, objects_of(root, build, "common"))
-        faults += check_calls(common)
-        folders = {folder: {name: text for name, text in common.items() if layer_of(name) == folder} for folder in RANK}
-        folders.update({app: symbols_of(build, objects_of(root, build, f"apps/{app}")) for app in apps_of(root)})
+        faults += check_calls(symbols_of(build, objects_of(root, build, "common")))
         for folder in STAGES:
             faults += check_stages(folder, symbols_of(build, objects_of(root, build, folder)))
-        for folder, symbols in folders.items():
-            for circle in circles_of_objects(symbols):  # allowed within a folder
-                print(f"{folder}: call each other: {circle}")
         faults += check_asm(root, build)
     else:
         print("not checked: calls between objects and make asm (nothing is built)")

@@ -125,7 +125,7 @@ typedef struct {
     void (*memory)(const alya_counts_t *counts, double bytes[RT_SPACES]);
     int packed, r_stride;
     double tolerance; /* relative to sum |r_e|, see judge/verify.c */
-} alya_kernels_t;
+} RT_BY_NAME alya_kernels_t;
 
 #define ALYA_TOLERANCE       1e-13
 #define ALYA_TOLERANCE_MIXED 1e-5
@@ -157,7 +157,7 @@ typedef struct {
     void *(*exchange_new)(rt_halo_t *halo);
     void (*exchange_destroy)(void *exchange);
     void (*exchange)(const void *exchange, double *r);
-} alya_vectors_t;
+} RT_BY_NAME alya_vectors_t;
 extern const alya_vectors_t alya_vectors_cpu, alya_vectors_cuda, alya_vectors_kokkos,
     alya_vectors_openacc;
 

@@ -65,7 +65,7 @@ typedef struct {
     bool own_layout;  /* set_up packs O, LU and R its own way */
     bool chunked;     /* on a device O is in chunks: see input/chunks.h. Not with own_layout. */
     bool always_fp64; /* the oracle: dQ and sums are FP64 whatever the options say */
-} mcpi_kernels_t;
+} RT_BY_NAME mcpi_kernels_t;
 
 /* The precision of every rung except the oracle. */
 #define MCPI_PRECISION "the types asked for, solves in FP64"

@@ -88,7 +88,7 @@ typedef struct {
     void (*tear_down)(gfnn_view_t *view);
     void (*memory)(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES]);
     bool whole; /* takes only the region of all own nodes (it scatters) */
-} gfnn_operator_t;
+} RT_BY_NAME gfnn_operator_t;
 
 /* The predictor's kernels and coefficients: what P is.
  *   gfm:  z_i(x) = sum_m c_m(x) sum_{s,j} K_m[i][j][s] r_j(x + s)
@@ -119,7 +119,7 @@ typedef struct {
     void (*tear_down)(gfnn_view_t *view);
     void (*memory)(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES]);
     const char *only_usual; /* why GFNN_ND is its only reach; NULL: any to GFNN_MAX_ND */
-} gfnn_predictor_t;
+} RT_BY_NAME gfnn_predictor_t;
 
 /* Where the scalars of conjugate gradients are. */
 typedef struct {
@@ -149,7 +149,7 @@ typedef struct {
     /* Copies the first n residuals of the last solve, after 0, 1, 2 .. iterations; n is at most
      * GFNN_MOST_RESIDUALS. Host memory. */
     void (*history)(const gfnn_place_t *place, int64_t n, double *residuals);
-} gfnn_scalars_t;
+} RT_BY_NAME gfnn_scalars_t;
 /* solve/cg.c: in host memory; cuda/scalars.cu. */
 extern const gfnn_scalars_t gfnn_scalars_host, gfnn_scalars_cuda;
 
@@ -189,7 +189,7 @@ typedef struct {
      * not read, but set. If nothing is due, p is not read. In double x is du itself. */
     void (*arrive)(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, const void *x,
                    const void *p, double *du);
-} gfnn_loops_t;
+} RT_BY_NAME gfnn_loops_t;
 
 /* The vectors of a solve: all loops of a time step that are neither A nor P, over own nodes. What
  * is double is on `fine`, what is float on `wide`. Held components (on mirror faces) are already 0
@@ -237,7 +237,7 @@ typedef struct {
     void (*set_up)(gfnn_view_t *view, const gfnn_form_t *form);
     void (*tear_down)(gfnn_view_t *view);
     void (*memory)(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES]);
-} gfnn_vectors_t;
+} RT_BY_NAME gfnn_vectors_t;
 /* cpu/vectors.c, cuda/vectors.cu */
 extern const gfnn_vectors_t gfnn_vectors_cpu, gfnn_vectors_cuda;
 
@@ -249,7 +249,7 @@ typedef struct {
     const gfnn_operator_t *op;
     const gfnn_predictor_t *predictor[GFNN_PRECISIONS]; /* by precision of r; NULL: not that one */
     const gfnn_vectors_t *vectors; /* NULL: those of the space where its arrays are */
-} gfnn_kernels_t;
+} RT_BY_NAME gfnn_kernels_t;
 
 /* Returns the vectors of a rung. */
 static inline const gfnn_vectors_t *gfnn_vectors_of(const gfnn_kernels_t *kernels, rt_space_t space)

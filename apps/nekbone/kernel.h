@@ -70,7 +70,7 @@ typedef struct {
     /* x += alpha p, r -= alpha w; returns sum c r r */
     double (*update_xr)(const nek_view_t *view, double alpha, const double *p, const double *w,
                         double *x, double *r);
-} nek_vector_t;
+} RT_BY_NAME nek_vector_t;
 
 /* Returns sum c x y over this rank's points, on the host (cpu/vectors.c). */
 double nek_dot(const nek_view_t *view, const double *x, const double *y);
@@ -104,7 +104,7 @@ typedef struct {
     /* Adds the kernels of an iteration with flops and bytes (rt_work_add), for P stored and S
      * shared points of the whole mesh. NULL: those of nek_solve. */
     void (*work)(const nek_config_t *config, double P, double S, rt_work_t *work);
-} nek_kernels_t;
+} RT_BY_NAME nek_kernels_t;
 
 /* Returns the rung's table; NULL: not in this build. */
 static inline const nek_kernels_t *nek_kernels(const rt_rung_t *rung)

@@ -99,7 +99,7 @@ typedef struct {
      * user gave no extents; `roofline_settings` ("communication=no") are set for all of them. */
     const char *const *roofline_cases;
     const char *roofline_settings;
-} rt_extras_t;
+} RT_BY_NAME rt_extras_t;
 
 struct rt_app {
     const char *name;            /* "nekbone" */
@@ -156,7 +156,7 @@ struct rt_app {
     /* Judges what was put aside, and then forgets it, and what the last solve, of draw 0, left
      * behind. */
     void (*verify_after)(void *solver, rt_verdict_t *verdict);
-};
+} RT_BY_NAME;
 
 /* The verdict on a rung, or the worst of several. */
 typedef enum {

@@ -51,7 +51,7 @@ bool rt_run_wants(const rt_run_t *run, const rt_rung_t *rung)
 
 const rt_extras_t *rt_app_extras(const rt_app_t *app)
 {
-    static const rt_extras_t none = {0};
+    static const rt_extras_t none = {.result = NULL};
     return app->extras ? app->extras : &none;
 }
 

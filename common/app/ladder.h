@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include "app/parameter.h"
+#include "base/by_name.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "machine/device.h"
@@ -43,7 +44,7 @@ typedef struct rt_kernels {
     /* Returns NULL, or why the values of `choice` cannot go together in the problem of `config`;
      * the answer is the same on all ranks. NULL: all go together. */
     const char *(*refuse_choice)(const void *config, const int *choice);
-} rt_kernels_t;
+} RT_BY_NAME rt_kernels_t;
 
 typedef struct {
     const char *name;
@@ -52,7 +53,7 @@ typedef struct {
     const char *idea;            /* one line */
     const rt_kernels_t *kernels; /* &table.rung of the app's function table; NULL: not built */
     const char *ladder;          /* which of the app's ladders; NULL if it has one */
-} rt_rung_t;
+} RT_BY_NAME rt_rung_t;
 
 /* Makes a rung from a row of ladder.def. */
 #define RT_RUNG_OF(name_, kind_, after_, ladder_, table_, idea_)            \

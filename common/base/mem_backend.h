@@ -7,6 +7,7 @@
 #ifndef RT_MEM_BACKEND_H
 #define RT_MEM_BACKEND_H
 
+#include "base/by_name.h"
 #include "base/draw.h"
 #include "base/mem.h"
 
@@ -21,7 +22,7 @@ typedef struct {
     /* in device memory */
     void (*draw)(void *x, const void *base, size_t n, size_t size, rt_draw_t draw);
     size_t (*available)(rt_space_t space);
-} rt_mem_backend_t;
+} RT_BY_NAME rt_mem_backend_t;
 
 /* Ordinary host memory for all three spaces; in use until another back-end is installed. */
 extern const rt_mem_backend_t rt_mem_host;

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include "base/by_name.h"
 #include "base/text.h"
 
 RT_C_BEGIN
@@ -32,7 +33,7 @@ typedef struct {
     const char *fallback; /* default, as the user would write it; NULL: zero, false, NULL */
     double min, max;      /* INT, REAL, EXTENTS */
     const char *const *choices;
-} rt_opt_t;
+} RT_BY_NAME rt_opt_t;
 
 /*
  * Rows of an option table, by the kind of the option:

@@ -63,7 +63,7 @@ typedef struct {
     void (*unpack)(const rt_halo_plan_t *plan, const rt_halo_job_t *job);
     void (*copy)(void *dst, rt_space_t dst_space, const void *src, rt_space_t src_space,
                  size_t bytes);
-} rt_halo_kernels_t;
+} RT_BY_NAME rt_halo_kernels_t;
 
 /* For a transport that lets kernels of the application exchange sums themselves: returns the state
  * it has opened for `halo`, with the plan and the slots of each neighbour. From then on

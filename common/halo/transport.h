@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/by_name.h"
 #include "base/mem.h"
 
 RT_C_BEGIN
@@ -36,7 +37,7 @@ typedef struct {
     /* Returns NULL, or why it cannot serve these ranks. Collective. May be NULL: it always can. */
     const char *(*why_not)(int n_peers, const int *peers);
     bool on_stream;
-} rt_transport_t;
+} RT_BY_NAME rt_transport_t;
 
 extern const rt_transport_t rt_transport_staged;
 extern const rt_transport_t rt_transport_nccl; /* in builds with NCCL */

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/by_name.h"
 #include "base/mem.h"
 #include "measure/ceiling.h"
 
@@ -83,7 +84,7 @@ typedef struct {
     void (*fma)(int bits, int shape, double a, double b, int steps);
     double (*fma_lanes)(int bits, int shape);
     double (*fma_sum)(void); /* of all accumulators of the last fma; waits */
-} rt_loops_t;
+} RT_BY_NAME rt_loops_t;
 
 /* The accumulators count steps when a = b = 1; float is exact up to 2^24. */
 enum { RT_FMA_STEPS = 65536 };

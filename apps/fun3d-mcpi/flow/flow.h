@@ -127,7 +127,7 @@ typedef struct mcpi_phases {
     void (*factor)(const mcpi_field_t *f);   /* LU = D, in place */
     void (*right)(const mcpi_field_t *f);    /* right = scale R */
     mcpi_moved_t (*update)(const mcpi_field_t *f);
-} mcpi_phases_t;
+} RT_BY_NAME mcpi_phases_t;
 
 /* Rows of a chunk: the sum of squares is taken over each chunk first. */
 enum { MCPI_NORM_CHUNK = 64 };

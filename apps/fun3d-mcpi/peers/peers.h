@@ -26,7 +26,7 @@ typedef struct {
     void (*want)(const mcpi_problem_t *problem, double *values);
     double (*bytes)(const mcpi_problem_t *problem);
     void (*end)(void *state);
-} mcpi_peer_t;
+} RT_BY_NAME mcpi_peer_t;
 
 extern const mcpi_peer_t mcpi_peer_petsc;    /* peers/petsc.c */
 extern const mcpi_peer_t mcpi_peer_cusparse; /* peers/cusparse.cu */

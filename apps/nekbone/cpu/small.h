@@ -35,7 +35,7 @@ typedef struct {
     /* Sets run (and code) of a product whose other members are set. NULL: not in this build. */
     void (*prepare)(nek_product_t *product, nek_case_t which);
     const char *why_not; /* the reason, if prepare is NULL */
-} nek_small_t;
+} RT_BY_NAME nek_small_t;
 
 enum { NEK_SMALL = 7 }; /* versions */
 extern const nek_small_t *const nek_small[NEK_SMALL];

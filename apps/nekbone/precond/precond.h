@@ -159,7 +159,7 @@ typedef struct {
      * x of the next level (NULL: without). Waits for the side stream. */
     void (*top)(nek_solver_t *s, const float *boxes, const nek_level_view_t *next,
                 const float *from, float *x);
-} nek_precond_ops_t;
+} RT_BY_NAME nek_precond_ops_t;
 
 /* A rung's copy of a level; vectors are on its grid. */
 typedef struct {
