@@ -147,6 +147,18 @@ static inline void check_died(int status, const char *text, const char *file, in
     fprintf(stderr, "    stderr: %s%s", got, n > 0 && got[n - 1] == '\n' ? "" : "\n");
 }
 
+/* Returns what was written to a file of tmpfile(), and closes it; valid until the next call. */
+static inline const char *check_written(FILE *file)
+{
+    static char text[1 << 16];
+    if (!file)
+        return NULL;
+    rewind(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    return text;
+}
+
 static inline void check_skip(const char *why)
 {
     printf("skipped: %s\n", why);

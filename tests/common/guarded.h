@@ -1,12 +1,14 @@
 /*
  * guarded.h - memory that ends where an inaccessible page begins: a read past the end is a fault
- * without AddressSanitizer too.
+ * without AddressSanitizer too. And files that are damaged, for tests of what reads them.
  */
 #ifndef TEST_GUARDED_H
 #define TEST_GUARDED_H
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -38,6 +40,52 @@ static inline void guarded_free(char *memory, size_t bytes)
 {
     guarded_protect(memory + bytes, PROT_READ | PROT_WRITE);
     free(memory + bytes - guarded_room(bytes));
+}
+
+typedef struct {
+    size_t shortest; /* of the file's beginnings that were accepted: so many bytes */
+    size_t refused;  /* of the files in which one bit was flipped */
+} guarded_damage_t;
+
+/* Gives `read` the file cut at each byte, and with each bit flipped. It returns whether it accepts these
+ * bytes, and does its own checks. */
+static inline guarded_damage_t guarded_damage(const char *file, size_t size,
+                                              bool (*read)(const char *data, size_t n))
+{
+    guarded_damage_t damage = {size, 0};
+    char *copy = malloc(size);
+    if (!copy)
+        perror("a damaged file"), exit(EXIT_FAILURE);
+    for (size_t n = size; n-- > 0;) {
+        memcpy(copy + size - n, file,
+               n); /* to the end, beyond which AddressSanitizer sees a read */
+        if (read(copy + size - n, n))
+            damage.shortest = n;
+    }
+    memcpy(copy, file, size);
+    for (size_t bit = 0; bit < 8 * size; bit++) {
+        copy[bit / 8] = (char)(copy[bit / 8] ^ 1 << bit % 8);
+        damage.refused += !read(copy, size);
+        copy[bit / 8] = file[bit / 8];
+    }
+    free(copy);
+    return damage;
+}
+
+/* Copies a file and replaces the first `old` in it by `new`; returns its size, or 0 if there is none. */
+static inline size_t guarded_change(const char *file, size_t size, const char *old, const char *new,
+                                    char *changed)
+{
+    const size_t n = strlen(old), m = strlen(new);
+    size_t i = 0;
+    while (i + n <= size && memcmp(file + i, old, n) != 0)
+        i++;
+    if (i + n > size)
+        return 0;
+    memcpy(changed, file, i);
+    memcpy(changed + i, new, m);
+    memcpy(changed + i + m, file + i + n, size - i - n);
+    return size - n + m;
 }
 
 #endif

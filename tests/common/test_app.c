@@ -40,20 +40,6 @@ static void note(char event)
 /* "noise": right, but every other solve takes a few milliseconds longer */
 /* "late": right, but ranks solve together, and the last one is ready 100 ms after the others */
 /* "short": ends before its goal, as the options made it; "stuck": the same, and something is wrong */
-typedef enum {
-    NONE,
-    NOTHING,
-    WRONG,
-    NOT_A_NUMBER,
-    SECOND,
-    KERNEL,
-    PLAIN,
-    BOAST,
-    NOISE,
-    LATE,
-    SHORT,
-    STUCK
-} fault_t;
 static const char *const faults[] = {"none",   "nothing", "wrong", "nan",   "second",
                                      "kernel", "plain",   "boast", "noise", "late",
                                      "short",  "stuck",   NULL};
@@ -64,6 +50,11 @@ typedef struct {
     int64_t n;
     int fault;
 } config_t;
+
+static bool has_fault(const config_t *config, const char *name)
+{
+    return strcmp(faults[config->fault], name) == 0;
+}
 
 #define CONFIG config_t
 static const rt_opt_t options[] = {
@@ -117,8 +108,7 @@ static void memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_S
 static void work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *out)
 {
     double n = (double)((config_t *)run->config)->n;
-    const int fault = ((config_t *)run->config)->fault;
-    const bool boasts = fault == BOAST && strcmp(rung->name, "plain") == 0;
+    const bool boasts = has_fault(run->config, "boast") && strcmp(rung->name, "plain") == 0;
     *out = (rt_work_t){.unit = "pass",
                        .point = "point",
                        .units = 1,
@@ -189,7 +179,7 @@ static void verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
     note('B');
     if (shared->seeds < 8)
         shared->seed[shared->seeds++] = seed;
-    rt_verdict_true(verdict, "kernel", s->config->fault != KERNEL);
+    rt_verdict_true(verdict, "kernel", !has_fault(s->config, "kernel"));
 }
 
 static void nap(int milliseconds)
@@ -203,7 +193,7 @@ static void spoil(void *solver, uint64_t draw, rt_keep_t keep)
     note(keep == RT_KEEP_SAMPLE ? 'k' : keep == RT_KEEP_LAST ? 'l' : 'p');
     shared->twice += draw != 0 && draw == s->draw;
     s->draw = draw;
-    if (s->config->fault == LATE && rt_comm_rank() == rt_comm_size() - 1)
+    if (has_fault(s->config, "late") && rt_comm_rank() == rt_comm_size() - 1)
         nap(100);
     for (int64_t i = 0; i < s->config->n; i++)
         s->y[i] = NAN;
@@ -212,21 +202,22 @@ static void spoil(void *solver, uint64_t draw, rt_keep_t keep)
 static void solve(void *solver)
 {
     solver_t *s = solver;
-    int fault = s->config->fault;
+    const config_t *config = s->config;
     note('x');
     s->solves++;
-    if (fault == NOISE && s->solves % 2)
+    if (has_fault(config, "noise") && s->solves % 2)
         nap(3);
-    if (fault == LATE)
+    if (has_fault(config, "late"))
         rt_comm_barrier();
-    if (fault == NOTHING || (fault == SECOND && s->solves > 1))
+    if (has_fault(config, "nothing") || (has_fault(config, "second") && s->solves > 1))
         return;
-    for (int64_t i = 0; i < s->config->n; i++)
+    for (int64_t i = 0; i < config->n; i++)
         s->y[i] = (double)i * (double)i;
-    if (fault == WRONG || (fault == PLAIN && strcmp(s->rung->name, "plain") == 0))
-        s->y[s->config->n / 2] += 1;
-    if (fault == NOT_A_NUMBER)
-        s->y[s->config->n / 2] = NAN;
+    if (has_fault(config, "wrong") ||
+        (has_fault(config, "plain") && strcmp(s->rung->name, "plain") == 0))
+        s->y[config->n / 2] += 1;
+    if (has_fault(config, "nan"))
+        s->y[config->n / 2] = NAN;
 }
 
 static void verify_after(void *solver, rt_verdict_t *verdict)
@@ -238,9 +229,9 @@ static void verify_after(void *solver, rt_verdict_t *verdict)
         double error = fabs(s->y[i] - (double)i * (double)i);
         most = rt_finite(error) ? fmax(most, error) : INFINITY;
     }
-    const int fault = s->config->fault;
-    rt_verdict_check(verdict, "squares", fault == STUCK ? 1 : most, 0.5);
-    rt_verdict_converged(verdict, "reached", fault != SHORT && fault != STUCK);
+    const bool stuck = has_fault(s->config, "stuck");
+    rt_verdict_check(verdict, "squares", stuck ? 1 : most, 0.5);
+    rt_verdict_converged(verdict, "reached", !stuck && !has_fault(s->config, "short"));
 }
 
 /* Adds to the result. The driver also calls it after an INVALID run, when values that are not
@@ -352,6 +343,22 @@ static int lines(const char *text)
     return n;
 }
 
+/* Runs the app: it must end with this status, and its output have each of these texts, or must not
+ * have it if it begins with '!'. */
+#define CHECK_RUN(arguments, status, ...) \
+    check_run(arguments, status, (const char *const[]){__VA_ARGS__, NULL}, __LINE__)
+static void check_run(const char *arguments, int status, const char *const *text, int line)
+{
+    const int got = run(arguments);
+    bool held = got == status;
+    for (; held && *text; text++)
+        held = **text == '!' ? !strstr(out, *text + 1) : strstr(out, *text) != NULL;
+    check_that(held, arguments, __FILE__, line);
+    if (!held)
+        fprintf(stderr, "    ended with %d, not %d; '%s': %s%s", got, status,
+                got == status ? text[-1] : "", out, err);
+}
+
 /* Returns whether the last run was right, on a machine that others may use too. */
 static bool is_right(void)
 {
@@ -398,22 +405,18 @@ static const char *check_life(const char *event, int least)
 
 static void check_valid_runs(void)
 {
-    CHECK(run("--seconds 0") == 0);
-    CHECK_TEXT(shared->event, "cINSBpxARsni"); /* once, and no clock */
-    CHECK(strstr(out, "\nfake: VALID\n") != NULL);
-    CHECK(strstr(out, "ceilings") == NULL);
-    CHECK(strstr(out, "fast (cpu)") != NULL); /* the last rung that can run */
-    CHECK(strstr(out, "\nsolve         the last is 3.9996e+08\n") != NULL);
+    /* the last rung that can run; nothing is timed */
+    CHECK_RUN("--seconds 0", 0, "\nfake: VALID\n", "!ceilings", "fast (cpu)",
+              "\nsolve         the last is 3.9996e+08\n");
+    CHECK_TEXT(shared->event, "cINSBpxARsni");
 
-    CHECK(run("--seconds 0.01 --windows 3 --rung plain") == 0);
-    CHECK(strncmp(shared->event, "cIN", 3) == 0);
+    CHECK_RUN("--seconds 0.01 --windows 3 --rung plain", 0, "ceilings");
+    CHECK(is_right() && strncmp(shared->event, "cIN", 3) == 0);
     CHECK_TEXT(check_life(shared->event + 3, 4), "ni"); /* a warm-up and three windows */
-    CHECK(is_right() && strstr(out, "ceilings") != NULL);
 
-    CHECK(run("--ladder --seconds 0.01") == 0);
+    CHECK_RUN("--ladder --seconds 0.01", 0, "not run       absent: " MISSING);
     const char *second = check_life(shared->event + 3, 6);
     CHECK_TEXT(check_life(second, 6), "ni"); /* one problem for both */
-    CHECK(strstr(out, "not run       absent: " MISSING) != NULL);
     CHECK(shared->seeds == 2 && shared->seed[0] != shared->seed[1]);
     uint64_t before = shared->seed[0];
     run("--ladder --seconds 0");
@@ -431,9 +434,7 @@ static void check_wrong_runs(void)
     for (int i = 0; i < 5; i++) {
         char arguments[128];
         snprintf(arguments, sizeof arguments, "--seconds 0.01 --rung plain --fault %s", wrong[i]);
-        CHECK(run(arguments) == 1);
-        CHECK(strstr(out, "\nfake: INVALID\n") != NULL && strstr(out, "fake: VALID") == NULL);
-        CHECK(strstr(out, "FAILED") != NULL);
+        CHECK_RUN(arguments, 1, "\nfake: INVALID\n", "!fake: VALID", "FAILED");
         const char *row = strstr(out, "\nplain ");
         row = row ? strstr(row + 1, "\nplain ") : NULL; /* the first is the rung's heading */
         CHECK(row && strstr(row, "INVALID") != NULL);   /* no figures */
@@ -441,20 +442,17 @@ static void check_wrong_runs(void)
             CHECK_TEXT(shared->event, "cINSBpxARsni"); /* a wrong rung is not timed */
     }
     CHECK(run("--fault second --seconds 0") == 0); /* valid as long as it is not timed */
-    CHECK(run("--ladder --fault wrong --seconds 0 --quiet") == 1);
-    CHECK(strstr(out, "squares") != NULL); /* --quiet still says what failed */
+    CHECK_RUN("--ladder --fault wrong --seconds 0 --quiet", 1,
+              "squares"); /* still says what failed */
 
     /* What has not converged is no wrong program, and has no figures; one that is wrong too is. */
-    CHECK(run("--rung plain --fault short --seconds 0.01") == 1);
-    CHECK(strstr(out, "\nfake: NOT CONVERGED\n") && !strstr(out, "FAILED"));
-    CHECK(strstr(out, "not converged\n") && !strstr(out, " VALID\n"));
-    CHECK(run("--rung plain --fault stuck --seconds 0") == 1);
-    CHECK(strstr(out, "\nfake: INVALID\n") && strstr(out, "FAILED"));
+    CHECK_RUN("--rung plain --fault short --seconds 0.01", 1, "\nfake: NOT CONVERGED\n",
+              "not converged\n", "!FAILED", "! VALID\n");
+    CHECK_RUN("--rung plain --fault stuck --seconds 0", 1, "\nfake: INVALID\n", "FAILED");
 
     /* A wrong rung has no figures. The right one after it has figures, and does not hide the
      * failure. */
-    CHECK(run("--ladder --fault plain --seconds 0.01 --quiet") == 1);
-    CHECK(strstr(out, "\nfake: INVALID\n") != NULL);
+    CHECK_RUN("--ladder --fault plain --seconds 0.01 --quiet", 1, "\nfake: INVALID\n");
     const char *plain = strstr(out, "\nplain "), *fast = plain ? strstr(plain, "\nfast ") : NULL;
     CHECK(fast && strstr(plain, "INVALID") < fast && strcspn(plain, "%") > (size_t)(fast - plain));
     CHECK(fast && (strstr(fast, " VALID\n") || strstr(fast, " UNSTEADY\n")));
@@ -465,15 +463,11 @@ static void check_wrong_runs(void)
 
 static void check_without_run(void)
 {
-    CHECK(run("--list") == 0);
+    CHECK_RUN("--list", 0, "plain", "one after the other", "\nabsent absent: " MISSING);
     CHECK_TEXT(shared->event, "");
-    CHECK(strstr(out, "plain") && strstr(out, "one after the other"));
-    CHECK(strstr(out, "\nabsent absent: " MISSING) != NULL);
-    CHECK(run("--list --rung absent") == 0);
-    CHECK(!strstr(out, "plain") && strstr(out, " absent: " MISSING));
-    CHECK(run("--help") == 0);
+    CHECK_RUN("--list --rung absent", 0, "!plain", " absent: " MISSING);
+    CHECK_RUN("--help", 0, "--fault", "--rung NAME");
     CHECK_TEXT(shared->event, "");
-    CHECK(strstr(out, "--fault") && strstr(out, "--rung NAME"));
     CHECK(run("--version") == 0);
     char first[128];
     snprintf(first, sizeof first, "fake (Rooftop) %s\n", rt_version());
@@ -519,10 +513,8 @@ static void check_ladders(void)
     CHECK(cubes && strstr(cubes, "\nplain ") == details && !strstr(cubes, "\nfast  "));
     /* 1e15 points per unit */
     CHECK(cubes && (most_digits(cubes) > 12 || strstr(cubes, " UNSTEADY\n")));
-    CHECK(run("--ladder --only cubes --seconds 0") == 0);
-    CHECK(strstr(out, "other (cpu)") && !strstr(out, "plain (cpu)"));
-    CHECK(run("--list") == 0);
-    CHECK(strstr(out, "squares:\nplain ") && strstr(out, "\ncubes:\nother "));
+    CHECK_RUN("--ladder --only cubes --seconds 0", 0, "other (cpu)", "!plain (cpu)");
+    CHECK_RUN("--list", 0, "squares:\nplain ", "\ncubes:\nother ");
     CHECK(run("--seconds 0 --quiet") == 0); /* the last rung of all: the app's main job */
     CHECK(shared->seeds == 1);
     check_refused("--ladder --only spheres", RT_USAGE, "known: squares, cubes");
@@ -547,23 +539,19 @@ static void check_refusals(void)
     check_refused("--threads 0", RT_USAGE, "--threads");
     check_refused("--fault many", RT_USAGE, "--fault");
     check_refused("fast", RT_USAGE, "fast");
-    CHECK(run("--ladder --n 5 --seconds 0") == 0); /* a ladder skips it, and says so */
-    CHECK(strstr(out, "not run       fast: fewer than 10") != NULL);
-    CHECK(run("--n 5 --seconds 0") == 0); /* and so does the default */
-    CHECK(strstr(out, "plain (cpu)") != NULL);
+    CHECK_RUN("--ladder --n 5 --seconds 0", 0, "not run       fast: fewer than 10");
+    CHECK_RUN("--n 5 --seconds 0", 0, "plain (cpu)"); /* nor does the default take it */
 }
 
 static void check_sizes(void)
 {
-    CHECK(run("--size tiny --seconds 0 --rung plain") == 0);
+    CHECK_RUN("--size tiny --seconds 0 --rung plain", 0, "8388608 squares"); /* exactly 2^26 / 8 */
     CHECK(shared->scales > 0 && shared->scales < 100);
-    CHECK(strstr(out, "8388608 squares") != NULL); /* exactly 2^26 / 8 */
-    most_numbers = 1000;                           /* more cannot be numbered */
-    CHECK(run("--size tiny --seconds 0 --rung plain") == 0);
-    CHECK(strstr(out, " 1000 squares") != NULL);
+    most_numbers = 1000; /* more cannot be numbered */
+    CHECK_RUN("--size tiny --seconds 0 --rung plain", 0, " 1000 squares");
     most_numbers = INT64_MAX;
-    CHECK(run("--size tiny --n 20 --seconds 0") == 0); /* the user's own extents win */
-    CHECK(shared->scales == 0 && strstr(out, "20 squares") != NULL);
+    CHECK_RUN("--size tiny --n 20 --seconds 0", 0, "20 squares"); /* the user's own extents win */
+    CHECK(shared->scales == 0);
 }
 
 /* --- the report --- */
@@ -578,61 +566,7 @@ static const char *text_of(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
-static void check_json(void)
-{
-    char folder[] = "/tmp/rt_app_XXXXXX", path[64], arguments[256];
-    CHECK(mkdtemp(folder) != NULL);
-    snprintf(path, sizeof path, "%s/a.json", folder);
-    snprintf(arguments, sizeof arguments,
-             "--n 100 --rung plain --windows 3 --seconds 0.001 --json %s", path);
-    CHECK(run(arguments) == 0);
-    CHECK(strncmp(shared->event, "cIND", 4) == 0);
-    CHECK_TEXT(check_life(shared->event + 4, 4), "ni");
-    json_t *root = json_load_file(path, 0, NULL), *rung = first_rung(root);
-    const bool steady = strcmp(text_of(root, "verdict"), "VALID") == 0;
-    CHECK(steady || strcmp(text_of(root, "verdict"), "UNSTEADY") == 0);
-    CHECK_TEXT(text_of(root, "program"), "fake");
-    CHECK_TEXT(text_of(json_object_get(root, "options"), "n"), "100");
-    CHECK_TEXT(text_of(rung, "name"), "plain");
-    CHECK(json_real_value(json_object_get(rung, "last")) == 99 * 99);
-    double seconds = json_real_value(json_object_get(rung, "seconds_per_unit"));
-    double rate = json_real_value(json_object_get(rung, "fom_flop_per_s"));
-    CHECK(seconds > 0);
-    CHECK(!steady || fabs(rate * seconds / 100 - 1) < 1e-12); /* 100 flops per pass */
-    const long long windows = json_integer_value(json_object_get(rung, "windows"));
-    CHECK(windows >= 1 && windows <= 3);
-    CHECK(json_integer_value(json_object_get(rung, "solves")) >= 3);
-    CHECK(json_is_object(json_object_get(root, "ceilings_cpu")));
-    json_decref(root);
-
-    snprintf(arguments, sizeof arguments, "--rung plain --seconds 0.01 --fault nothing --json %s",
-             path);
-    CHECK(run(arguments) == 1);
-    root = json_load_file(path, 0, NULL);
-    rung = first_rung(root);
-    CHECK_TEXT(text_of(root, "verdict"), "INVALID");
-    CHECK_TEXT(text_of(rung, "verdict"), "INVALID");
-    CHECK(json_object_get(rung, "seconds_per_unit") == NULL); /* no figures of a wrong run */
-    CHECK(json_is_array(json_object_get(rung, "checks")));    /* but what was wrong with it */
-    json_decref(root);
-
-    /* JSON cannot hold a value that is not finite: the failed check is listed without a value. */
-    snprintf(arguments, sizeof arguments, "--rung plain --seconds 0 --fault nan --json %s", path);
-    CHECK(run(arguments) == 1);
-    CHECK_TEXT(err, "");
-    root = json_load_file(path, 0, NULL);
-    const json_t *check = json_array_get(json_object_get(first_rung(root), "checks"), 1);
-    CHECK_TEXT(text_of(root, "verdict"), "INVALID");
-    CHECK_TEXT(text_of(check, "name"), "squares");
-    CHECK(json_is_false(json_object_get(check, "held")) && !json_object_get(check, "value"));
-    json_decref(root);
-    CHECK(remove(path) == 0);
-    CHECK(rmdir(folder) == 0); /* nothing else is left there */
-}
-
-/* --- evidence --- */
-
-static char folder[] = "/tmp/rt_evidence_XXXXXX", file[64];
+static char folder[] = "/tmp/rt_app_XXXXXX", file[64];
 
 /* Returns the result of a run with these arguments, which must end with this status (-1: with any);
  * leaves nothing on disk. */
@@ -651,6 +585,44 @@ static json_t *result_of(const char *arguments, int status)
 static double real_of(const json_t *object, const char *key)
 {
     return json_number_value(json_object_get(object, key));
+}
+
+static void check_json(void)
+{
+    json_t *root = result_of("--n 100 --rung plain --windows 3 --seconds 0.001", 0);
+    json_t *rung = first_rung(root);
+    CHECK(strncmp(shared->event, "cIND", 4) == 0);
+    CHECK_TEXT(check_life(shared->event + 4, 4), "ni");
+    const bool steady = strcmp(text_of(root, "verdict"), "VALID") == 0;
+    CHECK(steady || strcmp(text_of(root, "verdict"), "UNSTEADY") == 0);
+    CHECK_TEXT(text_of(root, "program"), "fake");
+    CHECK_TEXT(text_of(json_object_get(root, "options"), "n"), "100");
+    CHECK_TEXT(text_of(rung, "name"), "plain");
+    CHECK(real_of(rung, "last") == 99 * 99);
+    const double seconds = real_of(rung, "seconds_per_unit");
+    CHECK(seconds > 0); /* and 100 flops per pass */
+    CHECK(!steady || fabs(real_of(rung, "fom_flop_per_s") * seconds / 100 - 1) < 1e-12);
+    CHECK(real_of(rung, "windows") >= 1 && real_of(rung, "windows") <= 3);
+    CHECK(real_of(rung, "solves") >= 3);
+    CHECK(json_is_object(json_object_get(root, "ceilings_cpu")));
+    json_decref(root);
+
+    root = result_of("--rung plain --seconds 0.01 --fault nothing", 1);
+    rung = first_rung(root);
+    CHECK_TEXT(text_of(root, "verdict"), "INVALID");
+    CHECK_TEXT(text_of(rung, "verdict"), "INVALID");
+    CHECK(json_object_get(rung, "seconds_per_unit") == NULL); /* no figures of a wrong run */
+    CHECK(json_is_array(json_object_get(rung, "checks")));    /* but what was wrong with it */
+    json_decref(root);
+
+    /* JSON cannot hold a value that is not finite: the failed check is listed without a value. */
+    root = result_of("--rung plain --seconds 0 --fault nan", 1);
+    CHECK_TEXT(err, "");
+    const json_t *check = json_array_get(json_object_get(first_rung(root), "checks"), 1);
+    CHECK_TEXT(text_of(root, "verdict"), "INVALID");
+    CHECK_TEXT(text_of(check, "name"), "squares");
+    CHECK(json_is_false(json_object_get(check, "held")) && !json_object_get(check, "value"));
+    json_decref(root);
 }
 
 /* Checks that solve times differ, and that the windows have almost equally many solves. */
@@ -792,28 +764,15 @@ static void check_full_disk(void)
     CHECK_TEXT(out, "\nfake: VALID, but not every file was written\n");
 }
 
-static void check_evidence(void)
-{
-    CHECK(mkdtemp(folder) != NULL);
-    snprintf(file, sizeof file, "%s/a.json", folder);
-    check_windows();
-    check_plausible();
-    check_unsteady();
-    check_nonce();
-    check_full_disk();
-    CHECK(rmdir(folder) == 0); /* nothing is left there */
-}
-
 static void check_roofline(void)
 {
-    CHECK(run("--roofline --device cpu --seconds 0.005") == 0);
-    CHECK(strstr(out, "n=50") && strstr(out, "n=70"));
+    CHECK_RUN("--roofline --device cpu --seconds 0.005", 0, "n=50", "n=70");
     CHECK(is_right());
-    CHECK(run("--roofline --device cpu --n 30 --seconds 0.005") == 0);
-    CHECK(strstr(out, "as given") != NULL && strstr(out, "n=50") == NULL);
+    CHECK_RUN("--roofline --device cpu --n 30 --seconds 0.005", 0, "as given", "!n=50");
     roofline_cases[1] = "n=100000000"; /* by its bytes it would take hours */
-    CHECK(run("--roofline --device cpu --rung plain") == 0);
-    CHECK(strstr(out, "n=100000000 and larger: left out, about ") && is_right());
+    CHECK_RUN("--roofline --device cpu --rung plain", 0,
+              "n=100000000 and larger: left out, about ");
+    CHECK(is_right());
     roofline_cases[1] = "n=70";
 }
 
@@ -821,12 +780,12 @@ static void check_roofline(void)
  * times? */
 int main(int argc, char **argv)
 {
-    FILE *file = tmpfile(); /* POSIX has no anonymous mappings */
-    if (!file || ftruncate(fileno(file), sizeof *shared) != 0) {
+    FILE *memory = tmpfile(); /* POSIX has no anonymous mappings */
+    if (!memory || ftruncate(fileno(memory), sizeof *shared) != 0) {
         perror("tmpfile");
         return EXIT_FAILURE;
     }
-    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(memory), 0);
     if (shared == MAP_FAILED) {
         perror("mmap");
         return EXIT_FAILURE;
@@ -842,8 +801,15 @@ int main(int argc, char **argv)
     check_refusals();
     check_ladders();
     check_sizes();
+    CHECK(mkdtemp(folder) != NULL);
+    snprintf(file, sizeof file, "%s/a.json", folder);
     check_json();
-    check_evidence();
+    check_windows();
+    check_plausible();
+    check_unsteady();
+    check_nonce();
+    check_full_disk();
+    CHECK(rmdir(folder) == 0); /* nothing is left there */
     check_roofline();
     return check_done();
 }

@@ -81,25 +81,18 @@ static void check_space(void)
     CHECK(rt_rung_space(&ladder[5]) == rt_kokkos_space());
 }
 
-static char text[8192];
-
-static void print(bool details)
+static const char *printed(bool details)
 {
     FILE *file = tmpfile();
-    CHECK(file != NULL);
-    if (!file)
-        return;
     rt_ladder_print(ladder, RUNGS, details, file);
-    rewind(file);
-    text[fread(text, 1, sizeof text - 1, file)] = '\0';
-    fclose(file);
+    return check_written(file);
 }
 
 /* Checks that every rung is listed, in order, with its idea, and with details an absent one with
  * the reason below it; without, that a rung is one line, and each reason too. */
 static void check_print(void)
 {
-    print(false);
+    const char *text = printed(false);
     int lines = 0, reasons = 0;
     for (const char *c = text; *c; c++)
         lines += *c == '\n';
@@ -107,7 +100,7 @@ static void check_print(void)
         reasons++;
     CHECK(lines == RUNGS + 2 * reasons && !contains(text, "claims"));
     CHECK(contains(text, rt_rung_why_not(&ladder[4])));
-    print(true);
+    text = printed(true);
     const char *at = text;
     for (int i = 0; i < RUNGS && at; i++) {
         at = strstr(at, ladder[i].name);

@@ -427,19 +427,13 @@ static void test_help(void)
         "that is left for it, and then\nsome";
     options[1].name = "an-option-with-a-very-long-name";
     const rt_opt_set_t help[] = {sets[0], {"Options of nekbone", options, 5, &app}};
-    static char text[8192];
     FILE *out = tmpfile();
-    CHECK(out != NULL);
-    if (!out)
-        return;
     const rt_opt_page_t page = {.program = "nekbone",
                                 .purpose = "Solves\nPoisson's equation.",
                                 .examples = (const char *const[]){"nekbone --degree 9", NULL},
                                 .absent = (const char *const[]){"tolerance", "list", NULL}};
     rt_opt_help(out, &page, help, 2);
-    rewind(out);
-    text[fread(text, 1, sizeof text - 1, out)] = '\0';
-    fclose(out);
+    const char *text = check_written(out);
     CHECK_TEXT(text,
                "Usage: nekbone [--option value | --option=value] ...\n"
                "Solves Poisson's equation.\n"

@@ -112,7 +112,6 @@ static void test_tree(void)
 
 static void test_print(double bandwidth, bool share)
 {
-    static char text[8192];
     FILE *file = tmpfile();
     json_t *rows = json_array();
     rt_timer_print(file, bandwidth, rows);
@@ -129,9 +128,7 @@ static void test_print(double bandwidth, bool share)
         CHECK(json_real_value(json_object_get(row, "bytes")) == timer.bytes);
     }
     json_decref(rows);
-    rewind(file);
-    text[fread(text, 1, sizeof text - 1, file)] = '\0';
-    fclose(file);
+    const char *text = check_written(file);
     CHECK(strstr(text, "solve") && strstr(text, "  operator") && strstr(text, "    gather"));
     CHECK(strstr(text, "min us@rank") && strstr(text, "@0"));
     CHECK((strstr(text, "of ") != NULL) == share);

@@ -99,47 +99,10 @@ static void check_choices(void)
     nek_test_destroy(&t);
 }
 
-/* Checks w = A u with each version in all cases at once, as scalar and vector compute it, on a bent
- * box. Catches a choice that goes to the wrong case. */
-static void check_rungs(const char *name)
-{
-    const rt_rung_t *rung = rt_ladder_find(nek_ladder, NEK_RUNGS, name);
-    const nek_kernels_t *kernels = nek_kernels(rung);
-    nek_test_t t;
-    nek_test_new(&t, &nek_app, "elements=2x2x1 degree=6 deform=0.3");
-    const size_t points = (size_t)t.config->points;
-    nek_view_t view = t.problem->view;
-    double *u = RT_NEW(double, points, RT_HOST), *w = RT_NEW(double, points, RT_HOST);
-    double *want = RT_NEW(double, points, RT_HOST);
-    view.scratch = RT_NEW(double, points *(size_t)kernels->scratch_arrays, RT_HOST);
-    nek_random_field(t.config, 5, u);
-    nek_reference.ax(&view, u, want);
-    for (int c = 0; c < (NEK_SMALL + 1) * (NEK_SMALL + 1) * (NEK_SMALL + 1); c++) {
-        const int all = NEK_SMALL + 1;
-        const int choice[NEK_CASES] = {c % all, c / all % all, c / (all * all)};
-        if (kernels->rung.refuse_choice(t.config, choice))
-            continue;
-        view.choice = choice;
-        rt_fill(w, RT_HOST, 0xff, points * sizeof(double));
-        kernels->ax(&view, u, w);
-        double most = 0;
-        for (size_t q = 0; q < points; q++)
-            most = fmax(most, fabs(w[q] - want[q]));
-        CHECK(most <= 1e-11 && rt_count_nonfinite(w, points) == 0);
-    }
-    RT_FREE(u, RT_HOST);
-    RT_FREE(w, RT_HOST);
-    RT_FREE(want, RT_HOST);
-    RT_FREE(view.scratch, RT_HOST);
-    nek_test_destroy(&t);
-}
-
 int main(int argc, char **argv)
 {
     app_test_start("test_small", &argc, &argv);
     check_versions();
     check_choices();
-    check_rungs("scalar");
-    check_rungs("vector");
     return app_test_stop(check_done());
 }

@@ -86,19 +86,7 @@ valid forced "$nekbone" $quick --rung scalar --tuning n.tuning --choose mxm2=loo
 says forced "scalar: mxm1=loops mxm2=loops mxm3=loops (--choose)"
 
 # --- unusable entries are rejected with a message, and the run continues ---
-file "$(entry "$rows" scalar Other)"
-defaults other && says other "has nothing for nekbone on this device"
-file "$(entry "$rows" vectors)"
-defaults gone && says gone "entry 1 is not used: there is no rung vectors"
-file "$(entry "${rows/rows/fast}")"
-defaults value && says value "mxm2 of scalar has no value fast"
-head -c 1000 "$nekbone" >n.tuning
-defaults binary && says binary "not used: "
-refused 2 "--tune cannot add to n.tuning" "$nekbone" $tune 1 --tuning n.tuning
-: >n.tuning
-defaults empty && says empty "not used: "
-
-# The message names the entry and what is wrong with it.
+# The message names the entry and what is wrong with it. tests/common/test_tune.c has more.
 while IFS='|' read -r edit text; do
     file "$(entry "$rows" | sed "$edit")"
     defaults wrong && says wrong "n.tuning: entry 1: $text"
