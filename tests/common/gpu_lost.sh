@@ -106,7 +106,7 @@ can_run nekbone onepass
 mkdir bin
 ln -s "$lost" bin/nekbone
 rooftop="${PYTHON:-python3} $here/tools/rooftop run --into suite"
-RT_LOSE_AFTER=1 $rooftop --bindir "$work/bin" --apps nekbone --size tiny --seconds 3 --no-ladders >suite.out 2>&1
+RT_LOSE_AFTER=2 $rooftop --bindir "$work/bin" --apps nekbone --size tiny --seconds 4 --no-ladders >suite.out 2>&1
 got=$?
 [ $got = 3 ] && grep -q 'lost: after' suite/nekbone.out || fail "rooftop run ended with $got: $(cat suite.out)"
 [ ! -e suite/nekbone.json ] || fail "rooftop run: a result of a lost GPU"

@@ -294,13 +294,6 @@ static const rt_app_t *tested = &fake;
 static bool no_room; /* the disk of the next run is full */
 static char out[65536], err[8192];
 
-static void read_back(FILE *file, char *text, size_t len)
-{
-    rewind(file);
-    text[fread(text, 1, len - 1, file)] = '\0';
-    fclose(file);
-}
-
 /* Runs the app with these arguments and returns its exit status; fills out, err and shared. */
 static int run(const char *arguments)
 {
@@ -330,8 +323,8 @@ static int run(const char *arguments)
     }
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
-    read_back(file[0], out, sizeof out);
-    read_back(file[1], err, sizeof err);
+    snprintf(out, sizeof out, "%s", check_written(file[0]));
+    snprintf(err, sizeof err, "%s", check_written(file[1]));
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
