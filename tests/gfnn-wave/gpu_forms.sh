@@ -2,23 +2,32 @@
 . "${abs_top_srcdir:-.}/tests/gfnn-wave/lib.sh" || exit 1
 find_gpu_rungs
 
-for form in "gf8" "gfm --kernels 4" "gfm --kernels 8"; do
-    ladder form "$predictors" --elements 37x18x23 --only predictor --precond $form
-done
-for reach in 4 5 6; do
+form()
+{
+    ladder "form-$*" "$predictors" --elements 37x18x23 --only predictor --precond $*
+}
+
+reach()
+{
     for form in gf8 "gfm --kernels 2" "gfm --kernels 4" "gfm --kernels 8"; do
-        resized "$samples/$(echo $form | tr -d ' ' | sed s/--kernels//)-dt20us.gfnn" $reach k.gfnn
-        ladder reach "direct unrolled tiled" --elements 37x18x23 --only predictor --precond $form --reach $reach \
-            --weights k.gfnn
+        resized "$samples/$(echo $form | tr -d ' ' | sed s/--kernels//)-dt20us.gfnn" $1 k-$1.gfnn
+        ladder "reach-$1-$form" "direct unrolled tiled" --elements 37x18x23 --only predictor --precond $form --reach $1 \
+            --weights k-$1.gfnn
     done
-done
+}
+
+precond()
+{
+    for vectors in fp64 fp32; do
+        ladder "precond-$*-$vectors" "$solves" --elements 21x18x23 --steps 2 --only solve --precond $* --vectors $vectors
+    done
+}
+
+beside form gf8 "gfm --kernels 4" "gfm --kernels 8"
+beside reach 4 5 6
 valid reach-solve "$gfnn" --elements 21x18x23 --steps 2 --reach 6 --precision fp32 --rung solve-cuda --seconds 0
 refused 2 "exceed shared memory; use --precision fp32" "$gfnn" --elements 21x18x23 --reach 6 --precision fp16 \
     --rung solve-cuda
-for precond in bj "cheb --degree 3" gf8 "gfm --kernels 4" "gfm --kernels 8" "gfm --precision fp32"; do
-    for vectors in fp64 fp32; do
-        ladder precond "$solves" --elements 21x18x23 --steps 2 --only solve --precond $precond --vectors $vectors
-    done
-done
+beside precond bj "cheb --degree 3" gf8 "gfm --kernels 4" "gfm --kernels 8" "gfm --precision fp32"
 
 exit $failed
