@@ -72,20 +72,4 @@ static inline guarded_damage_t guarded_damage(const char *file, size_t size,
     return damage;
 }
 
-/* Copies a file and replaces the first `old` in it by `new`; returns its size, or 0 if there is none. */
-static inline size_t guarded_change(const char *file, size_t size, const char *old, const char *new,
-                                    char *changed)
-{
-    const size_t n = strlen(old), m = strlen(new);
-    size_t i = 0;
-    while (i + n <= size && memcmp(file + i, old, n) != 0)
-        i++;
-    if (i + n > size)
-        return 0;
-    memcpy(changed, file, i);
-    memcpy(changed + i, new, m);
-    memcpy(changed + i + m, file + i + n, size - i - n);
-    return size - n + m;
-}
-
 #endif

@@ -340,9 +340,14 @@ static void test_damage(form_t f)
 static void check_change(form_t f, const char *old, const char *new, const char *wanted)
 {
     static char broken[MOST];
-    const size_t n = guarded_change(bytes[f], size[f], old, new, broken);
-    CHECK(n > 0);
-    rt_mesh_t *m = parse(names[f], broken, n, 0);
+    size_t n = size[f], i = 0;
+    memcpy(broken, bytes[f], n);
+    while (i + strlen(old) <= n && memcmp(broken + i, old, strlen(old)) != 0)
+        i++;
+    CHECK(i + strlen(old) <= n);
+    memmove(broken + i + strlen(new), bytes[f] + i + strlen(old), n - i - strlen(old));
+    memcpy(broken + i, new, strlen(new));
+    rt_mesh_t *m = parse(names[f], broken, n + strlen(new) - strlen(old), 0);
     if (!wanted)
         CHECK(is_the_mesh(m));
     else if (m || !strstr(why, wanted))
