@@ -16,19 +16,30 @@ if sanitizing; then # a box that no tile fits
     [ $RT_SANITIZE != only ] || exit $failed
 fi
 
-# From less than a tile to more than fill a GPU at once, and no multiple of anything. The host's reference of
-# the large ones takes its time, so there without the network in a solve, which is 13 predictors a step.
-for size in 3x3x3 4x5x7 33x17x9 64x8x32; do
-    ladder size-$size "$all" --elements $size --steps 2
-done
-for size in 65x67x63 130x40x50; do
-    ladder size-$size "$operators" --elements $size --steps 2 --only operator
-    ladder size-$size "$predictors" --elements $size --steps 2 --only predictor
-    ladder size-$size "$solves" --elements $size --steps 1 --only solve --precond bj
-done
-for faces in free mirror; do
-    ladder $faces "$all" --elements 37x18x23 --faces $faces
-done
+size()
+{
+    ladder size-$1 "$all" --elements $1 --steps 2
+}
+
+# The host's reference of the large ones takes its time, so without the network in a solve, which is 13 predictors a step.
+large()
+{
+    ladder operator-$1 "$operators" --elements $1 --steps 2 --only operator
+    ladder predictor-$1 "$predictors" --elements $1 --steps 2 --only predictor
+    ladder solve-$1 "$solves" --elements $1 --steps 1 --only solve --precond bj
+}
+
+faces()
+{
+    ladder faces-$1 "$all" --elements 37x18x23 --faces $1
+    # two replacements of the residual
+    valid solve-$1 "$gfnn" --faces $1 --precond bj --elements 37x18x23 --rung solve-cuda --seconds 0 --tolerance 1e-12
+}
+
+# From less than a tile to more than fill a GPU at once, and no multiple of anything.
+beside size 3x3x3 4x5x7 33x17x9 64x8x32
+beside large 65x67x63 130x40x50
+beside faces free mirror
 valid voxels "$gfnn" --seconds 0 --model "$samples/ball.voxels" --precond bj --rung solve-cuda
 valid ladder "$gfnn" --elements 32x32x32 --ladder --only operator --seconds 0.1
 tail -n 60 ladder.out
@@ -45,10 +56,6 @@ for precond in gfm cheb; do
                 fail "$precond: iterations on a CPU '$(iterations cpu.json)', of $rung in $vectors '$(iterations gpu.json)'"
         done
     done
-done
-for faces in free mirror; do # two replacements of the residual
-    valid faces "$gfnn" --faces $faces --precond bj --elements 37x18x23 --rung solve-cuda --seconds 0 \
-        --tolerance 1e-12
 done
 
 exit $failed
