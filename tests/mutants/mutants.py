@@ -152,7 +152,7 @@ def build_mutant(mutant: Mutant, build: Path, folder: Path, commands: Dict[str, 
     if done.returncode == 0:
         words = [str(program) if word == app else word for word in commands[app]]
         first = next(i for i, word in enumerate(words) if word.endswith(".a"))
-        done = run(words[:first] + [str(folder / "changed.o")] + words[first:], build)
+        done = run([*words[:first], str(folder / "changed.o"), *words[first:], "-Wl,-S"], build)  # no symbols for debuggers
     if done.returncode != 0:
         raise ValueError("does not compile: " + done.stdout[-1500:])
     return program
