@@ -1,11 +1,11 @@
 # aarch64.sh - the four programs, built by a cross compiler for 64-bit Arm: every CPU rung is VALID under QEMU. Catches code that
-# only x86 compiles, and vector code of an Arm processor that computes something else. Debian: gcc-aarch64-linux-gnu,
+# only x86 compiles, and vector code of an Arm processor that computes something else. Debian: g++-aarch64-linux-gnu,
 # qemu-user-static, and after dpkg --add-architecture arm64 libjansson-dev:arm64 and libgomp1:arm64.
 app=aarch64
 . "${abs_top_srcdir:-.}/tests/common/lib.sh" || exit 1
 [ -n "${RT_CHECK_LONG:-}" ] || skip "a build for another processor: make check-long"
 host=aarch64-linux-gnu
-command -v $host-gcc >/dev/null || skip "no $host-gcc"
+command -v $host-g++ >/dev/null || skip "no $host-g++"
 qemu=$(command -v qemu-aarch64-static || command -v qemu-aarch64) || skip "no qemu-aarch64"
 [ -e /usr/lib/$host/libjansson.so ] || skip "no jansson for $host"
 
@@ -13,7 +13,8 @@ copy_source source
 mkdir build && cd build || exit 1
 # No -L to the cross compiler's own folder: its loader with the other C library spins in the first thread.
 (../source/configure --host=$host --without-mpi --without-cuda --without-kokkos --without-hwloc --without-metis --without-blas \
-    --without-libxsmm CFLAGS='-O3 -march=armv8.2-a+fp16' PKG_CONFIG_LIBDIR=/usr/lib/$host/pkgconfig &&
+    --without-libxsmm CFLAGS='-O3 -march=armv8.2-a+fp16' CXXFLAGS='-O3 -march=armv8.2-a+fp16' \
+    PKG_CONFIG_LIBDIR=/usr/lib/$host/pkgconfig &&
     make -j2 apps/nekbone/nekbone apps/alya-rhs/alya-rhs apps/fun3d-mcpi/fun3d-mcpi apps/gfnn-wave/gfnn-wave) >build.log 2>&1 || { fail "build: $(tail -n 20 build.log)"; exit 1; }
 ! grep -n 'warning:' build.log || fail "warnings"
 for app in nekbone alya-rhs fun3d-mcpi gfnn-wave; do
