@@ -12,9 +12,13 @@ namespace
 struct for_t {
     template <class Body> static void each(int64_t n, const Body &body)
     {
-#pragma omp parallel for schedule(static)
-        for (int64_t i = 0; i < n; i++)
-            body(i);
+#pragma omp parallel
+        {
+            const Body own = body; /* which stores cannot change */
+#pragma omp for schedule(static)
+            for (int64_t i = 0; i < n; i++)
+                own(i);
+        }
     }
 };
 

@@ -128,13 +128,21 @@ GFNN_FN void gfnn_row_loop(const Loop &loop, const C &c, int n, int64_t fine, in
     const Loop here = loop; /* a compiler must assume that the loop changes what is in memory */
     const C scalars = c;
     double one = 0, two = 0;
-    GFNN_SIMD(reduction(+ : one, two))
-    for (int i = 0; i < n; i++) {
-        const gfnn_term_t term = gfnn_at_place(here, scalars, fine + i, wide + i);
-        if constexpr (Loop::sums > 0)
+    if constexpr (Loop::sums == 0) {
+        GFNN_SIMD()
+        for (int i = 0; i < n; i++)
+            gfnn_at_place(here, scalars, fine + i, wide + i);
+    } else if constexpr (Loop::sums == 1) { /* a sum of nothing costs a short row its time */
+        GFNN_SIMD(reduction(+ : one))
+        for (int i = 0; i < n; i++)
+            one += gfnn_at_place(here, scalars, fine + i, wide + i).one;
+    } else {
+        GFNN_SIMD(reduction(+ : one, two))
+        for (int i = 0; i < n; i++) {
+            const gfnn_term_t term = gfnn_at_place(here, scalars, fine + i, wide + i);
             one += term.one;
-        if constexpr (Loop::sums > 1)
             two += term.two;
+        }
     }
     sums[0] = one;
     sums[1] = two;
