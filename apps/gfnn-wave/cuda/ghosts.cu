@@ -182,7 +182,7 @@ __global__ void __launch_bounds__(THREADS) exchange_kernel(const __grid_constant
 enum { FINE, NEAR, FAR, VECTORS, MOST_SHARED = 16 };
 
 /* A vector, on all ranks. */
-struct gfnn_shared_t {
+struct gfnn_shared_vector_t {
     rt_peer_memory_t memory;
     size_t bytes;
 };
@@ -192,7 +192,7 @@ struct gfnn_ghosts_t {
     unsigned neighbours;
     count_t *count;        /* device; NULL: nothing is shared */
     rt_peer_memory_t flag; /* [KINDS][ranks][FLAG_WORDS] */
-    gfnn_shared_t shared[MOST_SHARED];
+    gfnn_shared_vector_t shared[MOST_SHARED];
     int n_shared;
 };
 
@@ -238,7 +238,7 @@ static void make_plan(gfnn_ghosts_t *ghosts, const gfnn_view_t *view, int kind)
 static bool find_shared(const gfnn_ghosts_t *ghosts, const void *x, exchange_t *e)
 {
     for (int i = 0; i < ghosts->n_shared; i++) {
-        const gfnn_shared_t &vector = ghosts->shared[i];
+        const gfnn_shared_vector_t &vector = ghosts->shared[i];
         const char *base = static_cast<const char *>(vector.memory.of[e->rank]);
         const ptrdiff_t at = static_cast<const char *>(x) - base;
         if (at < 0 || at >= static_cast<ptrdiff_t>(vector.bytes))
@@ -315,7 +315,7 @@ void *gfnn_cuda_share(const gfnn_view_t *view, size_t bytes)
     }
     RT_EXPECT(ghosts->n_shared < MOST_SHARED, RT_ENVIRONMENT, "more than %d vectors to share",
               static_cast<int>(MOST_SHARED));
-    gfnn_shared_t *vector = &ghosts->shared[ghosts->n_shared++];
+    gfnn_shared_vector_t *vector = &ghosts->shared[ghosts->n_shared++];
     vector->bytes = bytes;
     if (!rt_peer_new(&vector->memory, bytes, text))
         rt_refuse(RT_ENVIRONMENT, "--transport peer: %s; use nccl or staged", text);
