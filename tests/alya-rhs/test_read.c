@@ -134,7 +134,7 @@ static const struct {
     {0, "\n3 1 4 20\n", "\n3 1 5 20\n",
      "element 5 is a hexahedron (type 5): only tetrahedra can be used"},
     {0, "\n3 1 4 20\n", "\n3 1 7 20\n", "element 5 is a pyramid (type 7)"},
-    {0, "\n3 1 4 20\n", "\n3 1 77 20\n", "element 5 is of an unknown type (type 77)"},
+    {0, "\n3 1 4 20\n", "\n3 1 77 20\n", "element 5 is of higher order or unknown (type 77)"},
     {0, "\n3 1 4 20\n", "\n3 1 4 21\n", "a node of an element is missing"},
     {0, "\n3 1 4 20\n", "\n3 1 4 99\n", "a block of 99 elements, where 48 are left"},
     {0, "$PhysicalNames", "stray\n$PhysicalNames", "line 4: \"stray\" is outside"},
