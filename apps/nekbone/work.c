@@ -38,6 +38,7 @@
  */
 #include "config.h"
 #include "precond/precond.h"
+#include "judge/exchange.h"
 #include <math.h>
 #include <string.h>
 
@@ -284,8 +285,9 @@ void nek_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPAC
     const double oracle = 5 * array + partial, bench = 4 * array;
     const double room = (double)nek_size_room(config->n) * VALUE;
     const double after = 4 * array + (space == RT_HOST ? partial : oracle);
-    double judging = larger(larger(oracle, bench + room), after);
+    const double exchange = config->communication ? rt_exchange_memory(config->points) : 0;
+    double judging = larger(larger(oracle, bench + larger(room, exchange)), after);
     if (kernels && kernels->preconditioner)
-        judging = oracle + bench + solve_memory(config, kernels, space, bytes);
+        judging = oracle + bench + exchange + solve_memory(config, kernels, space, bytes);
     bytes[RT_HOST] = larger(problem + array + host_solver + judging, making) + small;
 }

@@ -3,7 +3,6 @@
  */
 #include "config.h"
 #include "judge/exchange.h"
-#include <math.h>
 #include <stdlib.h>
 #include "base/mem.h"
 #include "machine/comm.h"
@@ -14,6 +13,19 @@ enum { IDS = 4096, TRIES = 32 };
 static double value_of(int64_t entry, uint64_t seed)
 {
     return (double)(rt_hash((uint64_t)entry, seed + (uint64_t)rt_comm_rank()) >> 44);
+}
+
+/* Returns how many ids a rank draws, with at most n entries on a rank. */
+static int ids_each(int64_t n)
+{
+    const int64_t ranks = rt_comm_size(), share = ranks < IDS ? IDS / ranks : 1;
+    return (int)(n < share ? n : share);
+}
+
+double rt_exchange_memory(int64_t n)
+{
+    const double each = ids_each(n);
+    return each * sizeof(int64_t) + each * rt_comm_size() * (sizeof(int64_t) + sizeof(double));
 }
 
 static int compare_ids(const void *a, const void *b)
@@ -29,7 +41,7 @@ static int64_t *draw_ids(const rt_exchange_t *e, uint64_t seed, const double *x,
     const int ranks = rt_comm_size();
     double most = (double)e->n;
     rt_comm_max(&most, 1);
-    const int each = ranks >= IDS ? 1 : (int)fmin(IDS / ranks, most);
+    const int each = ids_each((int64_t)most);
     int64_t *mine = RT_NEW(int64_t, (size_t)each, RT_HOST);
     int64_t *id = RT_NEW(int64_t, (size_t)(each * ranks), RT_HOST);
     for (int i = 0; i < each; i++) {

@@ -25,6 +25,9 @@ typedef struct {
     void (*sum)(const void *data, double *x);
 } rt_exchange_t;
 
+/* Returns the host's bytes that a check takes, with at most n entries on a rank. */
+double rt_exchange_memory(int64_t n);
+
 /* Checks that e->sum makes every copy the sum of all. Overwrites x[n]. Collective. */
 void rt_exchange_check(const rt_exchange_t *e, uint64_t seed, double *x, rt_verdict_t *v);
 
