@@ -7,10 +7,6 @@
 #include <math.h>
 #include "judge/verify.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Returns |got - want| over its bound; infinite if one is not finite, or they differ and the bound is
  * 0. For files in judge/, which have strict floating-point flags. */
 static inline double rt_error_over(double got, double want, double bound)
@@ -31,7 +27,4 @@ double rt_worst_error(int64_t n, const double *got, const double *want, const do
 void rt_compare_bits(void (*run)(void *bench), double (*differs)(void *bench), void *bench,
                      bool is_on_host, rt_verdict_t *v);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

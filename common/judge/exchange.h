@@ -12,10 +12,6 @@
 #include <stdint.h>
 #include "judge/verify.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct {
     const void *data;
     int64_t n; /* entries of this rank, each with a value */
@@ -31,7 +27,4 @@ double rt_exchange_memory(int64_t n);
 /* Checks that e->sum makes every copy the sum of all. Overwrites x[n]. Collective. */
 void rt_exchange_check(const rt_exchange_t *e, uint64_t seed, double *x, rt_verdict_t *v);
 
-#ifdef __cplusplus
-}
-#endif
 #endif
