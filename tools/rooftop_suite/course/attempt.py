@@ -48,7 +48,7 @@ def is_build_of(folder: str, tree: str) -> bool:
 def said_by(ended: programs.Ended, source: str = '') -> str:
     """Returns the lines of a build that say what is wrong, at most five: those on the source first."""
     lines = sorted(ended.text.splitlines(), key=lambda line: bool(source) and source not in line)
-    faults = ('error', 'undefined reference', 'multiple definition')
+    faults = ('error: ', 'undefined reference', 'multiple definition')
     wrong = [line for line in lines if any(fault in line for fault in faults)]
     return '\n'.join(wrong[:5] or ended.text.splitlines()[-5:])
 
