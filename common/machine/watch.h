@@ -2,8 +2,8 @@
  * machine/watch.h - what else happened while windows were timed: how long they were by two other
  * clocks, and who else used the cores.
  *
- * A clock that somebody slows down gives figures that are too good, so a result says how long its
- * windows were by a clock that nobody adjusts and, on a GPU, by the GPU's own. And a thread that
+ * A clock that somebody slows down gives figures that are too good, so a result also gives its
+ * windows' length by CLOCK_MONOTONIC_RAW, which is never adjusted, and by a GPU's own clock. A thread that
  * waited for a core, or a core that the hypervisor gave to somebody else, makes a figure too bad:
  * Linux counts both.
  */

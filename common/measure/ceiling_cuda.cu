@@ -11,7 +11,7 @@ template <class Body> __global__ void run_blocks(Body body)
     body(blockIdx.x, gridDim.x, threadIdx.x, blockDim.x);
 }
 
-/* So many blocks fill a multiprocessor, with 32 registers per thread. */
+/* Threads per block, and the blocks that fill a multiprocessor with 32 registers per thread. */
 constexpr int each_threads = 256, blocks_per_sm = 8;
 
 template <class Body>

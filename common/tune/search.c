@@ -103,7 +103,7 @@ static void try_choice(rt_search_t *s, const int *choice)
 /* --- a rung --- */
 
 /* Returns about the golden section of n, without a common divisor: steps of that length, around a
- * circle of n places, reach all of them, and those of any part of the way are spread evenly. */
+ * circle of n combinations, reach all of them, and however many are taken, they are spread evenly. */
 static int64_t jump(int64_t n)
 {
     for (int64_t step = (int64_t)(0.618034 * (double)n) + 1;; step++) {
