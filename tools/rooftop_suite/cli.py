@@ -29,7 +29,6 @@ COMMANDS = {
     'accept': Command('measure.accept', 'rerun a result briefly on this machine, and compare'),
     'compare': Command('results.compare', 'ratios of results, with their noise'),
     'table': Command('results.table', 'the results of many machines in one table: text, HTML, CSV'),
-    'portability': Command('results.portability', 'how near each rung comes to the best of each machine'),
     'report': Command('pages.report', 'a result folder as one HTML file'),
     'picture': Command('pages.picture', 'what --picture of an app wrote, as a PNG file: needs matplotlib'),
     'climb': Command('course.climb', "an app's ladder as a lesson, with this machine's figures", True),

@@ -3,61 +3,18 @@ import contextlib
 import io
 import math
 import unittest
-from unittest import mock
 
 from helper import SOURCE, program, sample
 
 from rooftop_suite import Fault, results
 from rooftop_suite.measure import scale
-from rooftop_suite.results import aggregate, collect, compare, figures, judge, portability, table
+from rooftop_suite.results import aggregate, collect, compare, figures, judge, table
 
 
-def figure(fom, noise=0.01, **problem):
-    return compare.Figure('fast', fom, noise, problem)
-
-
-class Portability(unittest.TestCase):
-    """The metric on three machines, of which one runs only `portable`."""
-
-    @staticmethod
-    def machine(gpu, **foms):
-        """Returns the result of a ladder on a GPU. A FOM of None: the rung was disturbed."""
-        value = program()
-        first = {**value.rungs[0].to_json(), 'kind': 'cuda', 'ladder': ''}
-        value.gpu, value.rungs = gpu, [results.Rung(**{
-            **first, 'name': name, 'fom_flop_per_s': fom, 'verdict': 'VALID' if fom else 'UNSTEADY'}) for name, fom in foms.items()]
-        return value
-
-    def tables(self, *machines, without=()):
-        found = collect.Found()
-        found.programs = [(collect.Place(f'{k}.json', 'ladder'), machine) for k, machine in enumerate(machines)]
-        with mock.patch.object(collect, 'collect', lambda paths: found):
-            return portability.tables_of(['0.json'], list(without))
-
-    def test_metric(self):
-        one, = self.tables(self.machine('A', fast=4e9, portable=1e9), self.machine('B', fast=1e9, portable=2e9),
-                           self.machine('C', portable=3e9))
-        metric = {row.rung: row.metric for row in one.rows}
-        self.assertAlmostEqual(metric['portable'], 3 / (4 + 1 + 1))  # shares 1/4, 1, 1
-        self.assertEqual(metric['fast'], 0.0)  # does not run on C
-        self.assertEqual(list(one.best.values()), ['fast', 'portable', 'portable'])
-
-    def test_disturbed(self):
-        """An UNSTEADY rung has no share, and is not taken for one that cannot run."""
-        one, = self.tables(self.machine('A', fast=4e9, portable=1e9), self.machine('B', fast=1e9, portable=None))
-        self.assertEqual({row.rung: row.metric for row in one.rows}, {'fast': 1.0, 'portable': None})
-
-    def test_without(self):
-        one, = self.tables(self.machine('A', special=8e9, fast=4e9), self.machine('B', fast=4e9), without=['special'])
-        self.assertEqual([row.metric for row in one.rows], [1.0])
-
-    def test_refused(self):
-        with self.assertRaisesRegex(Fault, 'two platforms'):
-            self.tables(self.machine('A', fast=4e9))
-        other = self.machine('A', fast=4e9)
-        other.options = {**other.options, 'degree': 3}
-        with self.assertRaisesRegex(Fault, '--degree is'):
-            self.tables(self.machine('A', fast=4e9), other, self.machine('B', fast=4e9))
+def row(fom, result='a', **changed):
+    """Returns a row with a figure of merit in GFlop/s."""
+    made = collect.rows_of_result(result, 'base', program())[0]
+    return made._replace(fom_gflop_per_s=fom, noise=0.01, spread=0.0, bandwidth_gb_per_s=None)._replace(**changed)
 
 
 class Compare(unittest.TestCase):
@@ -73,51 +30,39 @@ class Compare(unittest.TestCase):
                                 (1 / (1 + 1.9 * noise), 'no verdict', compare.WITHIN),
                                 (1 / (1 + 2.1 * noise), 'slower', '')):
             with self.subTest(ratio):
-                got = compare.judge(figure(1e9), figure(ratio * 1e9))
+                got = compare.judge(row(1), row(ratio))
                 self.assertAlmostEqual(got[0], ratio)
                 self.assertAlmostEqual(got[1], noise)
                 self.assertEqual(list(got[2:]), verdict)
 
     def test_disturbed(self):
         """No verdict beside an UNSTEADY side, or if the same processor had another bandwidth; another one may have."""
-        unsteady = figure(None)._replace(why='UNSTEADY: windows differ by 43.0 %')
-        self.assertEqual(compare.judge(figure(1e9), unsteady, ('a', 'b'))[::2],
-                         (None, 'no verdict'))
-        self.assertEqual(compare.judge(figure(1e9), unsteady, ('a', 'b'))[3], 'b: UNSTEADY: windows differ by 43.0 %')
-        here, slow = (figure(fom)._replace(place='EPYC', bandwidth=rate) for fom, rate in ((2e9, 2e11), (1e9, 1e11)))
+        unsteady = row(None, 'b', verdict='UNSTEADY', disturbed='windows differ by 43.0 %')
+        self.assertEqual(compare.judge(row(1), unsteady)[::2], (None, 'no verdict'))
+        self.assertEqual(compare.judge(row(1), unsteady)[3], 'b: UNSTEADY: windows differ by 43.0 %')
+        here, slow = (row(fom, processor='EPYC', bandwidth_gb_per_s=rate) for fom, rate in ((2, 200), (1, 100)))
         self.assertEqual(compare.judge(here, slow)[2:], ('no verdict', 'the bandwidth of the same processor differs by 100 %'))
-        self.assertEqual(compare.judge(here, slow._replace(place='Xeon'))[2], 'slower')
-        self.assertEqual(compare.judge(here, slow._replace(place='Xeon', spread=None))[2], 'no verdict')
+        self.assertEqual(compare.judge(here, slow._replace(processor='Xeon'))[2], 'slower')
+        self.assertEqual(compare.judge(here, slow._replace(processor='Xeon', spread=None))[2], 'no verdict')
 
     def test_problem(self):
-        compare.same_problem({'degree': '9'}, {'degree': '9'}, 'nekbone', ('a', 'b'))
-        with self.assertRaisesRegex(Fault, '--degree is 9 in a and 7 in b'):
-            compare.same_problem({'degree': '9'}, {'degree': '7'}, 'nekbone', ('a', 'b'))
-
-    def test_figure(self):
-        result = program()
-        got = compare.figures_of(result, '')['nekbone', '']
-        self.assertEqual((got.rung, got.fom), (result.rungs[0].name, result.rungs[0].fom_flop_per_s))
-        self.assertNotIn('seed', got.problem)
-        result.rungs[0].verdict, result.rungs[0].disturbed = 'UNSTEADY', ['windows differ by 43.0 %']
-        got = compare.figures_of(result, '')['nekbone', '']
-        self.assertEqual((got.fom, got.why), (None, 'UNSTEADY: windows differ by 43.0 %'))
+        compare.check_same_problem(row(1), row(2, 'b'))
+        self.assertNotIn('seed', row(1).problem)
+        with self.assertRaisesRegex(Fault, 'nekbone: --degree is 9 in a and 7 in b'):
+            compare.check_same_problem(row(1, problem={'degree': '9'}), row(1, 'b', problem={'degree': '7'}))
 
     def test_manifest(self):
         """A run.json without the files it names is compared by its summary."""
-        side = compare.Side(str(SOURCE / 'docs' / 'reference' / 'small.json'))
-        self.assertEqual({app for app, _ in side.figures}, set(results.APPS))
-        self.assertTrue(all(figure.fom for figure in side.figures.values()))
-        self.assertEqual([row.verdict for row in compare.compare(side, side)], ['no verdict'] * len(side.figures))
-
+        path = str(SOURCE / 'docs' / 'reference' / 'small.json')
+        side = compare.Side(path, collect.collect([path]).rows)
+        self.assertEqual({app for app, _ in side.rows}, set(results.APPS))
+        self.assertTrue(all(row.fom_gflop_per_s for row in side.rows.values()))
+        self.assertEqual([pair.verdict for pair in compare.compare(side, side)], ['no verdict'] * len(side.rows))
 
     def test_peak(self):
         """Peak is compared with peak, and not with base or a ladder."""
-        side = compare.Side.__new__(compare.Side)
-        side.path, side.size = 'a', None
-        side.figures = {**compare.figures_of(program(), ''), **compare.figures_of(program(), compare.PEAK)}
-        rows = compare.compare(side, side)
-        self.assertEqual([(row.measured, row.rung) for row in rows], [
+        side = compare.Side('a', [row(1), row(1, run='peak')])
+        self.assertEqual([(pair.measured, pair.rung) for pair in compare.compare(side, side)], [
             (True, program().rungs[0].name), (False, f'{program().rungs[0].name} (peak)')])
 
 
@@ -217,19 +162,19 @@ class Table(unittest.TestCase):
         """What CSV has of a rung follows from its result; energy is per unit and per second, not of all windows."""
         made = program(energy_joules=600.0, energy_seconds=2.0, energy_source='NVML')
         rung = made.rungs[0]
-        row = table.rows_of_result(collect.Place('=1+1', 'base'), made)[0]
+        row = collect.rows_of_result('=1+1', 'base', made)[0]
         self.assertEqual((row.watts, row.joules_per_unit), (300.0, 300.0 * rung.seconds_per_unit))
         self.assertAlmostEqual(row.gflop_per_s_per_watt, rung.fom_flop_per_s / 300e9)
         self.assertAlmostEqual(row.achieved_gb_per_s, rung.bytes_per_unit / rung.seconds_per_unit / 1e9)
         lines = table.csv_text([row]).splitlines()
-        self.assertEqual(lines[0].split(','), list(table.Row._fields))
+        self.assertEqual(lines[0].split(','), list(table.COLUMNS))
         self.assertTrue(lines[1].startswith("'=1+1,"))  # no formula
-        unsteady = table.rows_of_result(collect.Place('x', 'base'), program(verdict='UNSTEADY'))[0]
+        unsteady = collect.rows_of_result('x', 'base', program(verdict='UNSTEADY'))[0]
         self.assertEqual((unsteady.fom_gflop_per_s, unsteady.verdict), (None, 'UNSTEADY'))
 
     def test_order(self):
         """The best of an app first; ladders only when asked for."""
-        rows = [table.rows_of_result(collect.Place(name, run), program(fom_flop_per_s=fom))[0]
+        rows = [collect.rows_of_result(name, run, program(fom_flop_per_s=fom))[0]
                 for name, run, fom in (('slow', 'base', 1e9), ('fast', 'peak', 2e9), ('rung', 'ladder', 3e9))]
         self.assertEqual([row.result for row in table.ordered(rows, False)], ['fast', 'slow'])
         self.assertEqual([row.result for row in table.ordered(rows, True)], ['fast', 'slow', 'rung'])

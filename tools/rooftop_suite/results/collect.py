@@ -1,12 +1,55 @@
-"""What is in the results that a command is given: programs' results, from folders or alone, and manifests."""
+"""What is in the results that a command is given, as rows: one per rung of a program's result, and one per app of a
+manifest whose results are not there. `table` prints rows, `compare` pairs those of two results.
+"""
 import statistics
 from typing import NamedTuple, Optional
 
-from .. import INVALID, Fault, results
+from .. import INVALID, Fault, Json, results
 from ..cli import complain
-from . import Folder, Program, Run, disk
+from . import Folder, Program, Run, disk, figures
 
 LEAST_NOISE = 0.01
+NOT_THE_PROBLEM = {'seed', 'ranks', 'partition', 'exchange', 'reorder', 'precond', 'coef', 'kernels',
+                   'vectors', 'weights'}  # options that change how it is solved
+
+
+class Row(NamedTuple):
+    """A rung. Members that are not known are None. Rates and ceilings are of all ranks; without VALID there is no figure
+    of merit. result: the name of what was given; run: base, peak, ladder, or single for a result that is in no folder.
+    The members before `problem` are the columns of CSV."""
+    result: str
+    date: str
+    host: str
+    processor: str
+    ranks: int
+    threads: Optional[int]
+    size: Optional[str]
+    official: Optional[str]
+    source: Optional[str]
+    app: str
+    run: str
+    rung: str
+    kind: str
+    precision: str
+    declared: str
+    verdict: str
+    disturbed: str
+    fom_gflop_per_s: Optional[float]
+    unit: Optional[str] = None
+    seconds_per_unit: Optional[float] = None
+    spread: Optional[float] = None  # None: of one window alone
+    noise: Optional[float] = None  # None: it was not timed
+    timed_seconds: Optional[float] = None
+    bandwidth_gb_per_s: Optional[float] = None
+    fma64_gflop_per_s: Optional[float] = None
+    fma32_gflop_per_s: Optional[float] = None
+    achieved_gb_per_s: Optional[float] = None
+    achieved_gflop_per_s: Optional[float] = None
+    joules_per_unit: Optional[float] = None
+    watts: Optional[float] = None
+    gflop_per_s_per_watt: Optional[float] = None
+    energy_source: str = ''
+    problem: Optional[Json] = None  # the options of the problem
 
 
 def noise_of(windows: list[float], spread: Optional[float]) -> float:
@@ -18,22 +61,56 @@ def noise_of(windows: list[float], spread: Optional[float]) -> float:
     return max(LEAST_NOISE, (spread or 0.0) / 2)
 
 
-class Place(NamedTuple):
-    """Where a program's result is from. name: of what was given; run: base, peak, ladder, or single for a result that is
-    in no folder."""
-    name: str
-    run: str
-    folder: Optional[Run] = None
-    declared: str = ''
+def giga(value: Optional[float]) -> Optional[float]:
+    return None if value is None else value / 1e9
+
+
+def of_folder(run: Optional[Run]) -> Json:
+    """Returns the members of a row that a manifest has."""
+    return dict(size=run.size, official='yes' if run.official else 'no', source=run.source.why or (
+        'changed' if run.source.changed else 'unchanged')) if run else dict(size=None, official=None, source=None)
+
+
+def rows_of_result(name: str, kind: str, program: Program, run: Optional[Run] = None, declared: str = '') -> list[Row]:
+    """Returns the rows of a program's result. run: the manifest of its folder."""
+    result, rows = figures.Result(program), []
+    for rung in result.rungs:
+        row, on = rung.row, rung.processor
+        rows.append(Row(
+            result=name, date=program.date, host=program.host, **of_folder(run),
+            processor=program.gpu if on == 'gpu' else program.cpu, ranks=program.ranks, threads=program.threads,
+            app=program.program, run=kind, rung=rung.name, kind=rung.kind, precision=rung.precision, declared=declared,
+            verdict=row.verdict, disturbed='; '.join(row.disturbed), fom_gflop_per_s=giga(rung.fom), unit=row.unit,
+            seconds_per_unit=row.seconds_per_unit, spread=row.spread if len(rung.windows) != 1 else None,
+            noise=noise_of(rung.windows, row.spread) if rung.windows else None, timed_seconds=row.timed_seconds,
+            bandwidth_gb_per_s=giga(result.bandwidth(on)[0]), fma64_gflop_per_s=giga(result.fma(on, 'fp64')),
+            fma32_gflop_per_s=giga(result.fma(on, 'fp32')), achieved_gb_per_s=giga(rung.bytes),
+            achieved_gflop_per_s=giga(rung.flops), joules_per_unit=row.joules_per_unit, watts=row.watts,
+            gflop_per_s_per_watt=giga(row.flop_per_joule if rung.fom else None), energy_source=row.energy_source,
+            problem={key: value for key, value in program.options.items() if key not in NOT_THE_PROBLEM}))
+    return rows
+
+
+def rows_of_manifest(name: str, run: Run) -> list[Row]:
+    """Returns the rows of a manifest whose results are not here: what its summary says."""
+    here = run.environment
+    gpus = here.get('gpus') if run.settings.get('device') != 'cpu' else None
+    processor = gpus[0].get('name') if isinstance(gpus, list) and gpus and isinstance(gpus[0], dict) else here.get('cpu')
+    return [Row(result=name, date=run.started, host=str(here.get('host', '')), processor=str(processor or ''), ranks=run.ranks,
+                threads=None, **of_folder(run), app=app, run=kind, rung=row.rung or '', kind='', precision=row.precision,
+                declared=row.declared, verdict=row.verdict or 'no result', disturbed='',
+                fom_gflop_per_s=giga(row.fom if row.verdict == 'VALID' else None), spread=row.spread,
+                noise=noise_of([], row.spread))
+            for kind, summary in (('base', run.summary), ('peak', run.peak)) for app, row in summary.items()]
 
 
 class Found:
-    """What is in results. alone: manifests without the results that they name. Copies of one result count once; said:
-    what is left out, and why."""
+    """What is in results. alone: the names of manifests without the results that they name. Copies of one result count
+    once; said: what is left out, and why."""
 
     def __init__(self) -> None:
-        self.programs: list[tuple[Place, Program]] = []
-        self.alone: list[tuple[str, Run]] = []
+        self.rows: list[Row] = []
+        self.alone: list[str] = []
         self.said: list[str] = []
         self.seen: dict[str, str] = {}  # by SHA-256: the name of what has this file
 
@@ -56,11 +133,12 @@ class Found:
             if not folder.alone:
                 self.add_folder(name, folder)
             elif self.is_new(path, name):
-                self.alone.append((name, value))
+                self.alone.append(name)
+                self.rows += rows_of_manifest(name, value)
         elif not isinstance(value, Program):
             raise Fault(INVALID, f'{name}: not the result of a run or a program')
         elif self.is_new(path, name):
-            self.programs.append((Place(name, 'single'), value))
+            self.rows += rows_of_result(name, 'single', value)
 
     def add_folder(self, name: str, folder: Folder) -> None:
         run = folder.manifest
@@ -72,7 +150,7 @@ class Found:
                 self.said.append(f'{name}: {step.name} is left out: {why}')
             elif kind and result and self.is_new(folder.file(step.json), name):
                 declared = run.peak[step.app].declared if kind == 'peak' and step.app in run.peak else ''
-                self.programs.append((Place(name, kind, run, declared), result))
+                self.rows += rows_of_result(name, kind, result, run, declared)
 
 
 def collect(paths: list[str]) -> Found:
