@@ -48,7 +48,7 @@ common_librooftop_a_SOURCES = \
 	common/mesh/ugrid.c \
 	common/halo/groups.c \
 	common/halo/halo.h common/halo/state.h common/halo/halo.c \
-	common/halo/kernels.h common/halo/kernels_host.c \
+	common/halo/kernels.h common/halo/kernels.hpp \
 	common/halo/nccl.h common/halo/nccl.c \
 	common/halo/plan.c \
 	common/halo/predict.c \
@@ -70,7 +70,8 @@ common_librooftop_a_SOURCES = \
 	common/driver/driver.h common/driver/choose.c common/driver/job.h common/driver/job.c \
 	common/driver/main.c common/driver/options.c common/driver/report.c common/driver/rung.c \
 	common/driver/sizes.c common/driver/study.c common/driver/tables.c common/driver/windows.c
-common_librooftop_a_LIBADD =
+common_librooftop_a_LIBADD = common/halo/kernels_host.o
+EXTRA_DIST += common/halo/kernels_host.cpp
 
 if HAVE_CUDA
 common_librooftop_a_SOURCES += \
@@ -108,7 +109,7 @@ common_librooftop_a_SOURCES += common/machine/kokkos_absent.c
 endif
 
 # Installed is what an app may include, in the folders that the includes name. These are for the runtime itself.
-rt_private_headers = base/free_memory.h base/mem_backend.h base/opt_slot.h driver/job.h halo/kernels.h halo/state.h \
+rt_private_headers = base/free_memory.h base/mem_backend.h base/opt_slot.h driver/job.h halo/kernels.h halo/kernels.hpp halo/state.h \
 	measure/ceiling_gpu.hpp measure/ceiling_loops.h measure/messages.h mesh/builder.h mesh/gmsh.h tune/force.h \
 	tune/trials.h tune/tune_file.h tune/tuning.h
 # main() of every program, which each app's local.mk compiles with RT_APP, its table.

@@ -79,7 +79,7 @@ int ok;])],
   CFLAGS=$rt_given_cflags
 ])
 
-# RT_CXX: one text of gfnn-wave's loops serves the CPU, CUDA and Kokkos, so a C++ compiler is needed always.
+# RT_CXX: one text of loops serves the CPU, CUDA and Kokkos, so a C++ compiler is needed always.
 AC_DEFUN([RT_CXX], [
   AC_LANG_PUSH([C++])
   rt_given_cxxflags=$CXXFLAGS

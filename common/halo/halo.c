@@ -76,7 +76,6 @@ rt_halo_t *rt_halo_new(const rt_halo_desc_t *desc)
     RT_FREE(setup.group, RT_HOST);
     free(setup.sharer);
 
-    halo->mark = halo->kernels->mark_new();
     const rt_transport_t *transport =
         rt_halo_choose_transport(halo, desc->transport ? desc->transport : "auto");
     if (transport)
@@ -91,7 +90,6 @@ void rt_halo_destroy(rt_halo_t *halo)
         return;
     RT_EXPECT(!halo->active, RT_USAGE, "the exchange that was begun was not ended");
     rt_halo_wire_close(halo);
-    halo->kernels->mark_destroy(halo->mark);
     RT_FREE(halo->plan_block, halo->plan_space);
     for (int op = 0; op < 2; op++) {
         RT_FREE(halo->out[op], RT_HOST);

@@ -15,13 +15,10 @@
  */
 #include "config.h"
 #include "machine/cuda.cuh"
-#include "halo/kernels.h"
 
-#define RT_HALO_T       T
-#define RT_HALO_NAME(f) f
 #define RT_HALO_FN      template <class T> static __device__ __forceinline__
 #define RT_HALO_READ(p) __ldg(p)
-#include "halo/kernels.h"
+#include "halo/kernels.hpp"
 
 namespace
 {
@@ -163,33 +160,32 @@ static void copy_cuda(void *dst, rt_space_t, const void *src, rt_space_t, size_t
     RT_CUDA(cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDefault, rt_stream()));
 }
 
-static void *mark_new_cuda(void)
+/* Of what was packed last. One event serves all halos: an exchange waits for it before another one
+ * begins. */
+static cudaEvent_t packed;
+
+static void destroy_event(void)
 {
-    cudaEvent_t event;
-    RT_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-    return event;
+    RT_CUDA(cudaEventDestroy(packed));
+    packed = nullptr;
 }
 
-static void mark_destroy_cuda(void *mark)
+static void mark_cuda(void)
 {
-    RT_CUDA(cudaEventDestroy(static_cast<cudaEvent_t>(mark)));
+    if (!packed) {
+        RT_CUDA(cudaEventCreateWithFlags(&packed, cudaEventDisableTiming));
+        rt_device_at_release(destroy_event);
+    }
+    RT_CUDA(cudaEventRecord(packed, rt_stream()));
 }
 
-static void mark_cuda(void *mark)
+static void wait_cuda(void)
 {
-    RT_CUDA(cudaEventRecord(static_cast<cudaEvent_t>(mark), rt_stream()));
-}
-
-static void wait_cuda(void *mark)
-{
-    RT_CUDA(cudaEventSynchronize(static_cast<cudaEvent_t>(mark)));
+    RT_CUDA(cudaEventSynchronize(packed));
 }
 
 const rt_halo_kernels_t rt_halo_kernels_cuda = {
-    .name = "CUDA",
     .asynchronous = true,
-    .mark_new = mark_new_cuda,
-    .mark_destroy = mark_destroy_cuda,
     .mark = mark_cuda,
     .wait = wait_cuda,
     .pack = pack_cuda,

@@ -34,7 +34,6 @@ struct rt_halo {
     rt_traffic_t values[2]; /* [op] sent per component */
     /* How they are moved */
     const rt_halo_kernels_t *kernels;
-    void *mark;
     const rt_transport_t *transport; /* NULL: no messages */
     void *transport_state;
     size_t transport_bytes;          /* device memory of the transport's own */

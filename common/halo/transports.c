@@ -99,8 +99,8 @@ static bool try_transport(rt_halo_t *halo, const rt_transport_t *transport, doub
             rt_halo_wire_start(halo);
             rt_halo_wire_arrive(halo);
         }
-        halo->kernels->mark(halo->mark);
-        halo->kernels->wait(halo->mark);
+        halo->kernels->mark();
+        halo->kernels->wait();
         taken = (taken + rt_clock()) / EXCHANGES;
         rt_comm_max(&taken, 1);
         if (row == 1 || (row > 1 && taken < *seconds)) /* the first row warms up */

@@ -82,7 +82,7 @@ void rt_halo_wire_leave(rt_halo_t *halo)
     stage(halo, halo->out[halo->job.op], halo->wire_send, halo->wire_space, halo->packed_send,
           halo->packed_space, rt_halo_entry_bytes(&halo->job.field));
     if (!halo->transport->on_stream)
-        halo->kernels->mark(halo->mark);
+        halo->kernels->mark();
 }
 
 /* Sends once the packed values have reached the wire. Waiting for that, on the host or the stream,
@@ -90,7 +90,7 @@ void rt_halo_wire_leave(rt_halo_t *halo)
 void rt_halo_wire_start(rt_halo_t *halo)
 {
     if (!halo->transport->on_stream)
-        halo->kernels->wait(halo->mark);
+        halo->kernels->wait();
     halo->transport->start(halo->transport_state, halo->wire_send, halo->out[halo->job.op],
                            halo->wire_recv, halo->in[halo->job.op],
                            rt_halo_entry_bytes(&halo->job.field));
