@@ -44,7 +44,7 @@ common_librooftop_a_SOURCES = \
 	common/mesh/builder.h common/mesh/builder.c \
 	common/mesh/gmsh.h common/mesh/gmsh.c \
 	common/mesh/gmsh_parts.c common/mesh/gmsh_sections.c common/mesh/gmsh_tags.c \
-	common/mesh/mesh.h common/mesh/read.c \
+	common/mesh/mesh.h common/mesh/read.c common/mesh/read_all.c \
 	common/mesh/ugrid.c \
 	common/halo/groups.c \
 	common/halo/halo.h common/halo/state.h common/halo/halo.c \

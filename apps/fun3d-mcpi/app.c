@@ -90,9 +90,10 @@ static void configure(rt_run_t *run)
                   "--surface %lld --layers %lld is more than the rows and blocks that a rank can "
                   "number with 32 bits: use less of either, or more ranks",
                   (long long)config->surface, (long long)config->layers);
-    if (config->counts.rows < rt_comm_size())
-        rt_refuse(RT_USAGE, "--mesh %s has %lld vertices, fewer than the %d ranks that run",
-                  config->mesh, (long long)config->counts.rows, rt_comm_size());
+    const int64_t columns = config->counts.rows / (config->layers + 1);
+    if (columns < rt_comm_size())
+        rt_refuse(RT_USAGE, "--surface %lld has %lld vertices, fewer than the %d ranks that run",
+                  (long long)config->surface, (long long)columns, rt_comm_size());
 }
 
 /* Makes a wing of the paper's proportions, from 4 and 6 up. Scale PAPER_SURFACE * PAPER_LAYERS is

@@ -110,15 +110,15 @@ static double source_memory(const counts_t *c)
 }
 
 /* Returns the most that is there while the source is made. Vertices have x and up to 6 tetrahedra,
- * and elements have lists of about 24 per vertex. On several ranks there is also what the part is
- * cut from: the cells around it and the surface of the wing, or the whole file. */
+ * and elements have lists of about 24 per vertex. There is also the surface of the wing, or, on several
+ * ranks, the whole file. */
 static double making_source(const mcpi_config_t *config, const counts_t *c)
 {
     enum { COLUMN = 256, SEARCH = 100 }; /* bytes of the surface, and of the distance */
     const double mesh = 3 * VALUE + 6 * 4 * INDEX, lists = 24 * INDEX + 2 * VALUE + SEARCH;
     const double m = c->n + c->g, source = source_memory(c);
     const double columns = config->from_file ? 0 : c->N / (double)(config->layers + 1);
-    const double from = c->g > 0 ? (config->from_file ? c->N : 1.3 * m) : 0;
+    const double from = c->g > 0 && config->from_file ? c->N : 0;
     return source + mesh * (m + from) + lists * m + COLUMN * columns;
 }
 

@@ -196,12 +196,7 @@ static inline mcpi_piece_t *piece_of(const mcpi_graph_t *graph, const int32_t *o
                                      mcpi_graph_t **cut)
 {
     mcpi_piece_t *piece = mcpi_piece_new(graph->rows, graph->rows);
-    int64_t *own = RT_NEW(int64_t, (size_t)graph->rows + 1, RT_HOST), n = 0;
-    for (int64_t v = 0; v < graph->rows; v++)
-        if (owner[v] == rank)
-            own[n++] = v;
-    mcpi_piece_own(piece, own, n);
-    RT_FREE(own, RT_HOST);
+    mcpi_piece_own(piece, owner, 1, rank);
     *cut = cut_graph(graph, piece);
     return piece;
 }

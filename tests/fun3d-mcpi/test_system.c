@@ -215,7 +215,7 @@ static void check_refusals(const mcpi_source_t *source)
 int main(void)
 {
     const mcpi_wing_t wing = {.n = 6, .layers = 51, .seed = 1};
-    rt_mesh_t *tets = cube(3, false), *body = mcpi_wing_new(&wing);
+    rt_mesh_t *tets = cube(3, false), *body = mcpi_wing_new(&wing, 0, 1, NULL);
     for (int nb = MCPI_MIN_NB; nb <= MCPI_MAX_NB; nb++) {
         mcpi_source_t *source = flow_on(tets, nb, "1");
         check_system(source);

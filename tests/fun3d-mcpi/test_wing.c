@@ -89,7 +89,7 @@ static void check_counts(const mcpi_wing_t *wing, const rt_mesh_t *mesh, double 
 
 static void check_wing(const mcpi_wing_t *wing, double slack)
 {
-    rt_mesh_t *mesh = mcpi_wing_new(wing);
+    rt_mesh_t *mesh = mcpi_wing_new(wing, 0, 1, NULL);
     int failed = check_state.failed;
     int64_t tags[4] = {0};
     char why[256] = "";
@@ -147,7 +147,7 @@ static void check_mix(void)
 {
     mcpi_wing_t wing = wing_of(28, 14);
     check_wing(&wing, 1.05);
-    rt_mesh_t *mesh = mcpi_wing_new(&wing);
+    rt_mesh_t *mesh = mcpi_wing_new(&wing, 0, 1, NULL);
     mcpi_graph_t *graph = mcpi_graph_of_mesh(mesh, NULL);
     int64_t rows[64] = {0}, outside = 0;
     for (int64_t v = 0; v < mesh->vertices; v++) {
@@ -166,7 +166,7 @@ static void check_mix(void)
     rt_mesh_destroy(mesh);
     for (int64_t n = 8; n <= 32; n *= 2) { /* other sizes, the same mix */
         wing = wing_of(n, n);
-        mesh = mcpi_wing_new(&wing);
+        mesh = mcpi_wing_new(&wing, 0, 1, NULL);
         CHECK(fabs(prism_share(mesh) - 0.53) < 0.05);
         CHECK(mesh->elements[RT_PYRAMID] > n);
         check_counts(&wing, mesh, 1.10);
@@ -190,7 +190,7 @@ static void check_layers(void)
     for (int k = 0; k < 3; k++) {
         int64_t layers = tried[k];
         mcpi_wing_t wing = wing_of(3, layers);
-        rt_mesh_t *mesh = mcpi_wing_new(&wing);
+        rt_mesh_t *mesh = mcpi_wing_new(&wing, 0, 1, NULL);
         for (int64_t foot = 0; foot < mesh->vertices; foot += layers + 1) {
             CHECK(fabs(distance(mesh, foot, foot + 1) - 1e-4) < 1e-12);
             CHECK(fabs(distance(mesh, foot, foot + layers) - outer) < 0.01 * outer);
@@ -202,9 +202,9 @@ static void check_layers(void)
 static void check_refusals(void)
 {
     mcpi_wing_t small = wing_of(1, 2), low = wing_of(2, 1), large = wing_of(10000, 2);
-    CHECK_DIES(RT_USAGE, "at least 2", { mcpi_wing_new(&small); });
-    CHECK_DIES(RT_USAGE, "at least 2", { mcpi_wing_new(&low); });
-    CHECK_DIES(RT_USAGE, "2147483647", { mcpi_wing_new(&large); });
+    CHECK_DIES(RT_USAGE, "at least 2", { mcpi_wing_new(&small, 0, 1, NULL); });
+    CHECK_DIES(RT_USAGE, "at least 2", { mcpi_wing_new(&low, 0, 1, NULL); });
+    CHECK_DIES(RT_USAGE, "2147483647", { mcpi_wing_new(&large, 0, 1, NULL); });
 }
 
 int main(void)

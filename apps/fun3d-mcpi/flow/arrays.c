@@ -4,7 +4,6 @@
  */
 #include "config.h"
 #include <string.h>
-#include "base/sort.h"
 #include "march.h"
 
 static const void *there(const mcpi_march_t *m, const void *host, size_t n, size_t size)
@@ -67,16 +66,7 @@ static void take_order(mcpi_march_t *m)
 {
     const size_t rows = (size_t)m->field.rows;
     uint32_t *order = RT_NEW(uint32_t, rows, RT_HOST);
-    uint64_t *key = RT_NEW(uint64_t, rows, RT_HOST);
-    uint8_t *own = RT_NEW(uint8_t, rows, RT_HOST);
-    memset(own, 1, rows);
-    const mcpi_piece_t all = {.vertices = m->field.rows, .own = own};
-    mcpi_hilbert_keys(&all, m->problem->geometry->x, key);
-    for (size_t i = 0; i < rows; i++)
-        order[i] = (uint32_t)i;
-    rt_sort(key, order, m->field.rows);
-    RT_FREE(own, RT_HOST);
-    RT_FREE(key, RT_HOST);
+    mcpi_hilbert_order(m->field.rows, NULL, m->problem->geometry->x, order);
     if (m->phases->tiled) {
         const int64_t row = mcpi_tiles_new(m->problem->part, m->problem->geometry, order, m->space,
                                            &m->field.tiles);

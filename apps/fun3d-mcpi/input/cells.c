@@ -163,20 +163,21 @@ static void put_side(const rt_mesh_t *mesh, place_t *at, const int32_t v[6],
 static void put_column(const mcpi_former_t *f, int64_t t, place_t *at, const rt_mesh_t *mesh)
 {
     const mcpi_surface_t *s = &f->s;
-    const mcpi_window_t cells = f->cells[t];
+    const int64_t layers = f->wing->layers;
+    bool own[3];
     uint64_t priority[3];
     int32_t v[6];
-    if (cells.high < cells.low)
+    if (!mcpi_is_here(f, t))
         return;
     for (int a = 0; a < 3; a++) {
         const int32_t column = s->corner[3 * t + a];
+        own[a] = f->own[column];
         priority[a] = s->priority[column];
-        v[a] = (int32_t)(f->window[column].base + cells.low);
+        v[a] = (int32_t)f->base[column];
         v[a + 3] = v[a] + 1;
     }
-    if (cells.low == 0)
-        put_face(mesh, at, RT_TRIANGLE, MCPI_TAG_WALL, (const int32_t[]){v[0], v[2], v[1]});
-    for (int64_t k = cells.low; k < cells.high; k++) {
+    put_face(mesh, at, RT_TRIANGLE, MCPI_TAG_WALL, (const int32_t[]){v[0], v[2], v[1]});
+    for (int64_t k = 0; k < layers; k++) {
         const uint8_t is = cell_of(s, f->height, t, k);
         if (is == PRISM)
             put_element(mesh, at, RT_PRISM, v);
@@ -185,13 +186,12 @@ static void put_column(const mcpi_former_t *f, int64_t t, place_t *at, const rt_
         else
             put_mixed(mesh, at, v, priority, is - MIXED);
         for (int side = 0; side < 3; side++)
-            if (s->across[3 * t + side] < 0)
+            if (s->across[3 * t + side] < 0 && (own[side] || own[(side + 1) % 3]))
                 put_side(mesh, at, v, priority, side, is == PRISM);
         for (int a = 0; a < 6; a++)
             v[a]++;
     }
-    if (cells.high == f->wing->layers)
-        put_face(mesh, at, RT_TRIANGLE, MCPI_TAG_FAR, v);
+    put_face(mesh, at, RT_TRIANGLE, MCPI_TAG_FAR, v);
 }
 
 /* Counts each column's elements into at[triangles], then makes starts of them. */

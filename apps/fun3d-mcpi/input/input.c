@@ -1,14 +1,10 @@
 /*
  * input.c - from a mesh to this rank's part of the rows.
  *
- * The wing is made by parts: each rank makes a share of it, equal in vertices, only to find where
- * they are and how many blocks they have; then all agree on parts that are compact and equal in
- * blocks, and each makes its own, with ghosts. Colours and order are found together. What a rank
- * holds, and how long it takes, does not grow with the number of ranks; only the surface of the
- * wing, 250 bytes per vertex on it, is on every rank while the mesh is made.
- *
- * A file is read by every rank, and cut to its part before anything else is made of it. Price: the
- * mesh, some 130 bytes per vertex of the whole, is on every rank until then.
+ * Every rank makes its part of the wing, or reads the file and cuts its part out before anything else
+ * is made of it. What a rank holds of a wing, and how long that takes, does not grow with the number
+ * of ranks, apart from its surface, 250 bytes per vertex on it, while the mesh is made. Price of a
+ * file: the mesh, some 130 bytes per vertex of the whole, is on every rank until it is cut.
  */
 #include "config.h"
 #include "blocks.h"
@@ -19,23 +15,24 @@ enum { MESH_SEED = 1 }; /* the mesh is the same for every --seed */
 
 /* --- counts --- */
 
-/* Returns upper bounds for one rank. Parts are equal in blocks. Prisms at the wall have 20 per row
- * where tetrahedra have 14, so one part may have more rows than the mean. A part is no cube, and its
- * surface is two or three times that of one. */
-static mcpi_counts_t estimate(int64_t rows, int64_t blocks)
+/* Returns upper bounds for one rank. Parts are columns of vertices, equal in blocks to about a column.
+ * Prisms at the wall have 20 per row where tetrahedra have 14, so one part may have more rows than the
+ * mean. The columns around a part of N are fewer than those around twice a square. */
+static mcpi_counts_t estimate(int64_t rows, int64_t blocks, int64_t levels)
 {
-    static const double over_mean = 1.2, over_blocks = 1.05, surface = 16;
-    enum { MORE_BLOCKS = 32, MORE_GHOSTS = 64 }; /* where parts are tiny */
+    static const double over_mean = 1.05, around = 8;
+    enum { BLOCKS = 24, MORE_COLUMNS = 12 }; /* of a row; where parts are tiny */
     const int64_t ranks = rt_comm_size();
     mcpi_counts_t c = {.rows = rows, .blocks = blocks, .local_blocks = blocks};
     c.local_rows = rows;
     if (ranks == 1)
         return c;
-    c.local_rows = (int64_t)fmin((double)rows, over_mean * (double)(rows / ranks + 1));
-    const double share = over_blocks * (double)(blocks / ranks) + MORE_BLOCKS;
-    c.local_blocks = (int64_t)fmin((double)blocks, share);
-    const double shell = surface * pow((double)c.local_rows, 2. / 3) + MORE_GHOSTS;
-    c.ghosts = (int64_t)fmin((double)rows, shell);
+    const double more_rows = over_mean * (double)(rows / ranks) + 2 * (double)levels;
+    const double more_blocks = over_mean * (double)(blocks / ranks) + BLOCKS * (double)levels;
+    c.local_rows = (int64_t)fmin((double)rows, more_rows);
+    c.local_blocks = (int64_t)fmin((double)blocks, more_blocks);
+    const double columns = around * sqrt((double)(c.local_rows / levels)) + MORE_COLUMNS;
+    c.ghosts = (int64_t)fmin((double)rows, columns * (double)levels);
     return c;
 }
 
@@ -55,7 +52,7 @@ bool mcpi_count_wing(mcpi_config_t *config)
     if (n > MCPI_MAX_SURFACE || tetrahedra * (rt_comm_size() > 1 ? 2 : 1) > INT32_MAX)
         return false;
     mcpi_wing_count(&wing, &rows, &blocks);
-    config->counts = estimate(rows, blocks);
+    config->counts = estimate(rows, blocks, config->layers + 1);
     return config->counts.local_blocks < INT32_MAX;
 }
 
@@ -132,72 +129,17 @@ void mcpi_source_destroy(mcpi_source_t *source)
     RT_FREE(source, RT_HOST);
 }
 
-/* --- this rank's part of a mesh --- */
+/* --- a mesh --- */
 
-/* A wing, or a mesh that was read. */
-typedef struct {
-    const mcpi_config_t *config;
-    const rt_mesh_t *read; /* NULL: a wing */
-    int64_t vertices;
-} whole_t;
-
-/* Makes the mesh of the own vertices; own NULL: of all. */
-static rt_mesh_t *make_mesh(const whole_t *whole, const int64_t *own, int64_t n,
-                            mcpi_piece_t **piece)
+/* Takes mesh and piece over. */
+static mcpi_source_t *flow_on(const mcpi_config_t *config, rt_mesh_t *mesh, mcpi_piece_t *piece)
 {
-    const mcpi_wing_t wing = wing_of(whole->config);
-    if (!whole->read && own)
-        return mcpi_wing_part(&wing, own, n, piece);
-    *piece = mcpi_piece_new(whole->vertices, whole->vertices);
-    mcpi_piece_own(*piece, own, n);
-    return whole->read ? mcpi_mesh_cut(whole->read, *piece) : mcpi_wing_new(&wing);
-}
-
-/* Fills number[n], ascending, with an equal share of 0 .. all - 1. Returns n. */
-static int64_t share_out(int64_t all, int64_t **number)
-{
-    const int64_t ranks = rt_comm_size(), rank = rt_comm_rank();
-    const int64_t first = all / ranks * rank + (rank < all % ranks ? rank : all % ranks);
-    const int64_t n = all / ranks + (rank < all % ranks);
-    *number = RT_NEW(int64_t, (size_t)n, RT_HOST);
-    for (int64_t i = 0; i < n; i++)
-        (*number)[i] = first + i;
-    return n;
-}
-
-/* Returns the numbers of this rank's vertices, ascending: a range of the Hilbert curve. Begins with
- * an equal share of all numbers. */
-static int64_t *find_own(const whole_t *whole, int64_t *owned)
-{
-    int64_t *share;
-    const int64_t n = share_out(whole->vertices, &share);
-    mcpi_piece_t *piece;
-    rt_mesh_t *mesh = make_mesh(whole, share, n, &piece);
-    mcpi_graph_t *graph = mcpi_graph_of_mesh(mesh, piece->own);
-    uint64_t *key = RT_NEW(uint64_t, (size_t)piece->vertices, RT_HOST);
-    mcpi_hilbert_keys(piece, mesh->x, key);
-    rt_mesh_destroy(mesh);
-    int64_t *own = mcpi_partition(piece, graph, key, owned);
-    mcpi_graph_destroy(graph);
-    mcpi_piece_destroy(piece);
-    RT_FREE(key, RT_HOST);
-    RT_FREE(share, RT_HOST);
-    return own;
-}
-
-static mcpi_source_t *flow_on(const whole_t *whole)
-{
-    const mcpi_config_t *config = whole->config;
     const mcpi_flow_t flow = {.nb = (int)config->nb,
                               .cfl = config->cfl,
                               .mach = MCPI_MACH,
                               .reynolds = MCPI_REYNOLDS,
                               .walls = config->walls,
                               .symmetry = config->symmetry};
-    int64_t n = 0, *own = rt_comm_size() > 1 ? find_own(whole, &n) : NULL;
-    mcpi_piece_t *piece;
-    rt_mesh_t *mesh = make_mesh(whole, own, n, &piece);
-    RT_FREE(own, RT_HOST);
     mcpi_source_t *source = mcpi_flow_new(mesh, piece, &flow);
     rt_mesh_destroy(mesh);
     return source;
@@ -212,52 +154,44 @@ static bool tags_check(const mcpi_config_t *config, const rt_mesh_t *mesh, char 
 static mcpi_source_t *wing_source(const mcpi_config_t *config)
 {
     const mcpi_wing_t least = {.n = 2, .layers = 2, .seed = MESH_SEED}; /* has the tags of all */
-    rt_mesh_t *mesh = mcpi_wing_new(&least);
+    const mcpi_wing_t wing = wing_of(config);
+    rt_mesh_t *mesh = mcpi_wing_new(&least, 0, 1, NULL);
+    mcpi_piece_t *piece;
     char why[256];
     if (!tags_check(config, mesh, why, sizeof why))
         rt_refuse(RT_USAGE, "%s", why);
     rt_mesh_destroy(mesh);
-    return flow_on(&(whole_t){.config = config, .vertices = config->counts.rows});
+    mesh = mcpi_wing_new(&wing, rt_comm_rank(), rt_comm_size(), &piece);
+    return flow_on(config, mesh, piece);
 }
 
 rt_mesh_t *mcpi_mesh_again(const mcpi_config_t *config, char *why, size_t len)
 {
     const mcpi_wing_t wing = wing_of(config);
-    return config->from_file ? rt_mesh_read(config->mesh, 0, why, len) : mcpi_wing_new(&wing);
+    return config->from_file ? rt_mesh_read(config->mesh, 0, why, len)
+                             : mcpi_wing_new(&wing, 0, 1, NULL);
 }
 
 /* --- a file --- */
 
-/* Reads the mesh. Returns NULL and one line in why if it cannot be used. */
-static rt_mesh_t *read_file(const mcpi_config_t *config, char *why, size_t len)
+static bool is_usable(const rt_mesh_t *mesh, const void *config, char *why, size_t len)
 {
-    char fault[256];
-    rt_mesh_t *mesh = rt_mesh_read(config->mesh, 0, why, len);
-    if (!mesh ||
-        (rt_mesh_check(mesh, fault, sizeof fault) && tags_check(config, mesh, fault, sizeof fault)))
-        return mesh;
-    snprintf(why, len, "%.200s: %s", config->mesh, fault);
-    rt_mesh_destroy(mesh);
-    return NULL;
+    return rt_mesh_check(mesh, why, len) && tags_check(config, mesh, why, len);
 }
 
-/* Reads the file, on rank 0 first, so that a bad file is refused in one line. */
 static mcpi_source_t *file_source(const mcpi_config_t *config)
 {
-    char why[512] = "";
-    rt_mesh_t *mesh = rt_comm_rank() == 0 ? read_file(config, why, sizeof why) : NULL;
-    if (rt_comm_agree(why, sizeof why) >= 0)
-        rt_refuse(RT_USAGE, "--mesh %s", why);
-    if (!mesh && !(mesh = read_file(config, why, sizeof why)))
-        rt_die(RT_ENVIRONMENT, "rank 0 could read it, this rank on %s cannot: %s", rt_comm_host(),
-               why);
+    rt_mesh_t *mesh = rt_mesh_read_all(config->mesh, 0, is_usable, config);
     const int64_t rows = mesh->vertices;
+    mcpi_piece_t *piece;
     if (rows < rt_comm_size())
         rt_refuse(RT_USAGE, "--mesh %s has %lld vertices, fewer than the %d ranks that run",
                   config->mesh, (long long)rows, rt_comm_size());
-    mcpi_source_t *source = flow_on(&(whole_t){.config = config, .read = mesh, .vertices = rows});
+    if (rt_comm_size() == 1)
+        return flow_on(config, mesh, mcpi_piece_new(rows, rows));
+    rt_mesh_t *part = mcpi_mesh_share(mesh, rt_comm_rank(), rt_comm_size(), &piece);
     rt_mesh_destroy(mesh);
-    return source;
+    return flow_on(config, part, piece);
 }
 
 /* --- order and part --- */

@@ -78,8 +78,8 @@ typedef struct {
 /* Makes a piece of own vertices 0 .. vertices - 1. */
 mcpi_piece_t *mcpi_piece_new(int64_t all, int64_t vertices);
 void mcpi_piece_destroy(mcpi_piece_t *piece);
-/* Makes ghosts of all vertices whose number is not in own[n], which ascends; NULL: does nothing. */
-void mcpi_piece_own(mcpi_piece_t *piece, const int64_t *own, int64_t n);
+/* Makes ghosts of all vertices but those of the rank's part; part[number / each] is a vertex's. */
+void mcpi_piece_own(mcpi_piece_t *piece, const int32_t *part, int64_t each, int rank);
 /* Removes the vertices whose kept[v] is 0 from the piece. Returns the new number of each, -1 if it is
  * removed; the caller frees it. */
 int32_t *mcpi_piece_keep(mcpi_piece_t *piece, const uint8_t *kept);
@@ -100,12 +100,10 @@ typedef struct {
     uint64_t seed;     /* of the edge flips and priorities */
 } mcpi_wing_t;
 enum { MCPI_TAG_WALL = 1, MCPI_TAG_FAR = 2, MCPI_TAG_SYMMETRY = 3 };
-rt_mesh_t *mcpi_wing_new(const mcpi_wing_t *wing);
-/* Makes, of the same mesh, the elements and faces of the own vertices, whose numbers own[n] ascend:
- * what mcpi_mesh_cut makes of the whole. Time and memory are those of the part, and of the surface,
- * about 250 bytes per vertex on it. */
-rt_mesh_t *mcpi_wing_part(const mcpi_wing_t *wing, const int64_t *own, int64_t n,
-                          mcpi_piece_t **piece);
+/* Makes a rank's part, of whole columns of vertices: the elements and faces of its own vertices, as
+ * mcpi_mesh_cut makes them of the whole. Fills *piece, if piece is not NULL. Time and memory are those
+ * of the part, and of the surface, about 250 bytes per vertex on it. Not collective. */
+rt_mesh_t *mcpi_wing_new(const mcpi_wing_t *wing, int rank, int ranks, mcpi_piece_t **piece);
 enum { MCPI_MAX_SURFACE = 13377 }; /* sides of triangles are numbered with 32 bits */
 /* Returns upper bounds, from which memory is predicted before there is a mesh. */
 void mcpi_wing_count(const mcpi_wing_t *wing, int64_t *vertices, int64_t *offdiagonal_blocks);
@@ -129,11 +127,14 @@ void mcpi_graph_destroy(mcpi_graph_t *graph);
 
 /* --- partition.c --- */
 
-/* Divides the vertices into contiguous ranges of ascending (key, number), equal in blocks. This rank
- * brings the own ones of a piece, any of all, with their lists. Returns the numbers of this rank's
- * range, ascending, and how many there are. Keys have 63 bits. Collective. */
-int64_t *mcpi_partition(const mcpi_piece_t *piece, const mcpi_graph_t *graph, const uint64_t *key,
-                        int64_t *owned);
+/* Fills part[n]: ranges of the Hilbert curve through x [n][3], equal in weight; none is empty unless n
+ * is less than parts. Not collective. */
+void mcpi_partition(int64_t n, const double *x, const int64_t *weight, int parts, int32_t *part);
+/* Twice the blocks of a row, and two more for D, R and dQ: this, and for each corner of an element
+ * there 1 (tetrahedron), 2 (pyramid), 3 (prism) or 6. Exact inside the mesh. */
+enum { MCPI_ROW_WEIGHT = 8, MCPI_PRISM_WEIGHT = 3 };
+/* Makes a rank's part of a mesh that all ranks have read, equal in blocks. Not collective. */
+rt_mesh_t *mcpi_mesh_share(const rt_mesh_t *whole, int rank, int ranks, mcpi_piece_t **piece);
 
 /* --- colour.c --- */
 
@@ -162,8 +163,9 @@ typedef struct {
 mcpi_order_t *mcpi_order_new(const mcpi_piece_t *piece, const uint16_t *colour, int colours,
                              const double *x);
 void mcpi_order_destroy(mcpi_order_t *order);
-/* Fills key[vertices] with their places on a Hilbert curve through x. Collective. */
-void mcpi_hilbert_keys(const mcpi_piece_t *piece, const double *x, uint64_t *key);
+/* Lists the points x [n][3] along a Hilbert curve. own[n]: that through the own points of all ranks,
+ * collective; NULL: through all of these. */
+void mcpi_hilbert_order(int64_t n, const uint8_t *own, const double *x, uint32_t *order);
 
 /* --- part.c: the rows of one rank --- */
 

@@ -3,8 +3,7 @@
  * each other in memory.
  *
  * Inside a colour, row numbers are those of rank 0, then of rank 1, and so on, and each rank orders
- * its own. As parts are ranges of the Hilbert curve, the order along it is the same on any number
- * of ranks. No order changes a bit of dQ: see mcpi_part_t.
+ * its own. No order changes a bit of dQ: see mcpi_part_t.
  */
 #include "config.h"
 #include "base/hilbert.h"
@@ -17,43 +16,37 @@
 
 enum { GRID_BITS = 21 };
 
-/* The curve fills the smallest cube around the own points of all ranks, with one scale for all
- * axes. It resolves 5e-7 of the longest extent. */
-void mcpi_hilbert_keys(const mcpi_piece_t *piece, const double *x, uint64_t *key)
+/* The curve fills the smallest cube around the points, with one scale for all axes. It resolves
+ * 5e-7 of the longest extent. */
+void mcpi_hilbert_order(int64_t n, const uint8_t *own, const double *x, uint32_t *order)
 {
+    uint64_t *key = RT_NEW(uint64_t, (size_t)n, RT_HOST);
     double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
 #pragma omp parallel for schedule(static) reduction(min : low[:3]) reduction(max : high[:3])
-    for (int64_t v = 0; v < piece->vertices; v++)
-        for (int d = 0; d < 3 && piece->own[v]; d++) {
+    for (int64_t v = 0; v < n; v++)
+        for (int d = 0; d < 3 && (!own || own[v]); d++) {
             low[d] = fmin(low[d], x[3 * v + d]);
             high[d] = fmax(high[d], x[3 * v + d]);
         }
-    rt_comm_min(low, 3);
-    rt_comm_max(high, 3);
+    if (own) {
+        rt_comm_min(low, 3);
+        rt_comm_max(high, 3);
+    }
     const double longest = fmax(high[0] - low[0], fmax(high[1] - low[1], high[2] - low[2]));
     const double last = (1 << GRID_BITS) - 1, scale = longest > 0 ? last / longest : 0;
 #pragma omp parallel for schedule(static)
-    for (int64_t v = 0; v < piece->vertices; v++) {
+    for (int64_t v = 0; v < n; v++) {
         uint32_t at[3];
         for (int d = 0; d < 3; d++)
             at[d] = (uint32_t)fmin((x[3 * v + d] - low[d]) * scale, last);
         key[v] = rt_hilbert_key(at, GRID_BITS);
+        order[v] = (uint32_t)v;
     }
+    rt_sort(key, order, n); /* stable: natural where keys are equal */
+    RT_FREE(key, RT_HOST);
 }
 
 /* --- row numbers --- */
-
-/* Lists the piece's vertices in the order, ghosts included. */
-static void list_vertices(const mcpi_piece_t *piece, const double *x, uint32_t *list)
-{
-    const int64_t n = piece->vertices;
-    uint64_t *key = RT_NEW(uint64_t, (size_t)n, RT_HOST);
-    for (int64_t v = 0; v < n; v++)
-        list[v] = (uint32_t)v;
-    mcpi_hilbert_keys(piece, x, key);
-    rt_sort(key, list, n); /* stable: natural where keys are equal */
-    RT_FREE(key, RT_HOST);
-}
 
 /* Fills start[colours + 1] with the first row of each colour in the whole, and next[colours] with
  * this rank's first. */
@@ -91,7 +84,7 @@ mcpi_order_t *mcpi_order_new(const mcpi_piece_t *piece, const uint16_t *colour, 
                         .colour = colour,
                         .start = RT_NEW(int64_t, (size_t)colours + 1, RT_HOST),
                         .row = RT_NEW(int64_t, (size_t)n, RT_HOST)};
-    list_vertices(piece, x, list);
+    mcpi_hilbert_order(n, piece->own, x, list);
     find_starts(piece, colour, colours, o->start, next);
     for (int64_t i = 0; i < n; i++)
         if (piece->own[list[i]])

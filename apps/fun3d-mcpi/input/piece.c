@@ -35,16 +35,13 @@ void mcpi_piece_destroy(mcpi_piece_t *piece)
     RT_FREE(piece, RT_HOST);
 }
 
-void mcpi_piece_own(mcpi_piece_t *piece, const int64_t *own, int64_t n)
+void mcpi_piece_own(mcpi_piece_t *piece, const int32_t *part, int64_t each, int rank)
 {
-    if (!own)
-        return;
-    for (int64_t v = 0, at = 0; v < piece->vertices; v++) {
-        while (at < n && own[at] < piece->number[v])
-            at++;
-        piece->own[v] = at < n && own[at] == piece->number[v];
+    piece->owned = 0;
+    for (int64_t v = 0; v < piece->vertices; v++) {
+        piece->own[v] = part[piece->number[v] / each] == rank;
+        piece->owned += piece->own[v];
     }
-    piece->owned = n;
 }
 
 int32_t *mcpi_piece_keep(mcpi_piece_t *piece, const uint8_t *kept)

@@ -10,6 +10,9 @@
  * So any body that is wholly visible from its centre gives positive volumes with any layers. Price:
  * lines are not perpendicular to the wall where the body is steep, and there is nothing like a
  * wake. The surface is flipped one edge after the other, so every rank makes all of it.
+ *
+ * A rank has whole columns of vertices, so that all ranks find the parts without a message: a wing
+ * has some fifty layers, and cells near the wall are so thin that no cut runs along it.
  */
 #include "config.h"
 #include "input.h"
@@ -54,6 +57,8 @@ static void make_vertices(const mcpi_former_t *f, rt_mesh_t *mesh)
     mesh->x = RT_NEW(double, 3 * (size_t)mesh->vertices, RT_HOST);
 #pragma omp parallel for schedule(static)
     for (int64_t c = 0; c < f->s.columns; c++) {
+        if (f->base[c] < 0)
+            continue;
         const double *u = f->s.u + 3 * c;
         double body[3], square = 0;
         for (int d = 0; d < 3; d++) {
@@ -63,119 +68,92 @@ static void make_vertices(const mcpi_former_t *f, rt_mesh_t *mesh)
         double radius = sqrt(square), across = u[0] / wing_chord, along = u[2] / wing_thickness;
         double wall = radius + wing_span * u[1] * u[1] * exp(-across * across - along * along);
         double above = 0, thickness = first;
-        for (int64_t k = 0; k <= f->window[c].high; k++) {
-            if (k >= f->window[c].low)
-                for (int d = 0; d < 3; d++)
-                    mesh->x[3 * (f->window[c].base + k) + d] = body[d] / radius * (wall + above);
+        for (int64_t k = 0; k <= f->wing->layers; k++) {
+            for (int d = 0; d < 3; d++)
+                mesh->x[3 * (f->base[c] + k) + d] = body[d] / radius * (wall + above);
             above += thickness;
             thickness *= growth;
         }
     }
 }
 
-/* --- windows --- */
+/* --- columns --- */
 
-/* Widens low .. high so that it has other's levels. */
-static void widen(mcpi_window_t *to, const mcpi_window_t *other)
-{
-    if (other->high < other->low)
-        return;
-    if (to->high < to->low)
-        *to = *other;
-    to->low = other->low < to->low ? other->low : to->low;
-    to->high = other->high > to->high ? other->high : to->high;
-}
-
-/* Finds the cells around the own vertices, then the vertices of those cells. own: as in
- * mcpi_wing_part. Returns how many vertices there are. */
-static int64_t find_windows(mcpi_former_t *f, const int64_t *own, int64_t n)
+/* Fills part[columns]: compact parts, equal in blocks. A column counts by its levels and by the corners
+ * of the elements around it: 6 of a prism, and 4 where the cell is three tetrahedra. */
+static void share_columns(const mcpi_former_t *f, int ranks, int32_t *part)
 {
     const int64_t layers = f->wing->layers;
-    int64_t vertices = 0;
+    int64_t *weight = RT_NEW(int64_t, (size_t)f->s.columns, RT_HOST);
     for (int64_t c = 0; c < f->s.columns; c++)
-        f->window[c] = (mcpi_window_t){.low = 0, .high = own ? -1 : (int32_t)layers};
-    for (int64_t i = 0; own && i < n; i++) {
-        const int32_t level = (int32_t)(own[i] % (layers + 1));
-        widen(f->window + own[i] / (layers + 1), &(mcpi_window_t){level, level, 0});
-    }
-    for (int64_t t = 0; t < f->s.triangles; t++) {
-        mcpi_window_t *cells = f->cells + t;
-        *cells = (mcpi_window_t){.low = 0, .high = -1};
-        for (int a = 0; a < 3; a++)
-            widen(cells, f->window + f->s.corner[3 * t + a]);
-        if (cells->high < cells->low)
-            continue;
-        cells->low -= cells->low > 0;
-        cells->high += cells->high < layers;
-    }
+        weight[c] = MCPI_ROW_WEIGHT * (layers + 1);
     for (int64_t t = 0; t < f->s.triangles; t++)
         for (int a = 0; a < 3; a++)
-            widen(f->window + f->s.corner[3 * t + a], f->cells + t);
-    for (int64_t c = 0; c < f->s.columns; c++) {
-        f->window[c].base = vertices - f->window[c].low;
-        vertices += f->window[c].high - f->window[c].low + 1;
-    }
+            weight[f->s.corner[3 * t + a]] +=
+                2 * MCPI_PRISM_WEIGHT * f->height[t] + 4 * (layers - f->height[t]);
+    mcpi_partition(f->s.columns, f->s.u, weight, ranks, part);
+    RT_FREE(weight, RT_HOST);
+}
+
+/* Numbers the vertices of the own columns and of those around them. Returns how many there are. */
+static int64_t number_columns(mcpi_former_t *f)
+{
+    const int64_t levels = f->wing->layers + 1;
+    int64_t vertices = 0;
+    for (int64_t c = 0; c < f->s.columns; c++)
+        f->base[c] = -1;
+    for (int64_t t = 0; t < f->s.triangles; t++)
+        for (int a = 0; a < 3 && mcpi_is_here(f, t); a++)
+            f->base[f->s.corner[3 * t + a]] = 0;
+    for (int64_t c = 0; c < f->s.columns; c++)
+        if (f->base[c] == 0) {
+            f->base[c] = vertices;
+            vertices += levels;
+        }
     return vertices;
 }
 
-/* Numbers the vertices of the windows as in the whole mesh, and marks the own ones. */
-static mcpi_piece_t *number_vertices(const mcpi_former_t *f, int64_t vertices, const int64_t *own,
-                                     int64_t n)
+static mcpi_piece_t *piece_of(const mcpi_former_t *f, int64_t vertices, const int32_t *part,
+                              int rank)
 {
     const int64_t levels = f->wing->layers + 1;
     mcpi_piece_t *piece = mcpi_piece_new(f->s.columns * levels, vertices);
     for (int64_t c = 0; c < f->s.columns; c++)
-        for (int64_t k = f->window[c].low; k <= f->window[c].high; k++)
-            piece->number[f->window[c].base + k] = c * levels + k;
-    mcpi_piece_own(piece, own, n);
+        for (int64_t k = 0; f->base[c] >= 0 && k < levels; k++)
+            piece->number[f->base[c] + k] = c * levels + k;
+    mcpi_piece_own(piece, part, levels, rank);
     return piece;
 }
 
 /* --- the mesh --- */
 
-static void check(const mcpi_wing_t *wing, bool whole)
+rt_mesh_t *mcpi_wing_new(const mcpi_wing_t *wing, int rank, int ranks, mcpi_piece_t **piece)
 {
+    mcpi_former_t f = {.wing = wing};
     RT_EXPECT(wing->n >= 2 && wing->layers >= 2, RT_USAGE,
               "a wing needs n and layers of at least 2");
     RT_EXPECT(wing->n <= MCPI_MAX_SURFACE &&
-                  (!whole || wing->layers <= INT32_MAX / (12 * wing->n * wing->n)),
-              RT_USAGE, "a wing can have 2147483647 tetrahedra");
-}
-
-/* Makes the cells around the own vertices; own NULL: all. */
-static rt_mesh_t *form(const mcpi_wing_t *wing, const int64_t *own, int64_t n, mcpi_piece_t **piece)
-{
-    mcpi_former_t f = {.wing = wing};
-    check(wing, !own);
+                  12 * wing->n * wing->n * wing->layers / ranks <= INT32_MAX,
+              RT_USAGE, "a rank can have 2147483647 tetrahedra of a wing");
     mcpi_surface_new(&f.s, wing->n, wing->seed);
     f.height = mcpi_heights_new(&f.s, wing->layers);
-    f.window = RT_NEW(mcpi_window_t, (size_t)f.s.columns, RT_HOST);
-    f.cells = RT_NEW(mcpi_window_t, (size_t)f.s.triangles, RT_HOST);
+    f.own = RT_NEW(uint8_t, (size_t)f.s.columns, RT_HOST);
+    f.base = RT_NEW(int64_t, (size_t)f.s.columns, RT_HOST);
+    int32_t *part = RT_NEW(int32_t, (size_t)f.s.columns, RT_HOST);
+    share_columns(&f, ranks, part);
+    for (int64_t c = 0; c < f.s.columns; c++)
+        f.own[c] = part[c] == rank;
     rt_mesh_t *mesh = RT_NEW(rt_mesh_t, 1, RT_HOST);
-    *mesh = (rt_mesh_t){.vertices = find_windows(&f, own, n)};
-    RT_EXPECT(mesh->vertices <= INT32_MAX / 6, RT_USAGE,
-              "a wing's part can have 2147483647 tetrahedra");
+    *mesh = (rt_mesh_t){.vertices = number_columns(&f)};
     mcpi_make_elements(&f, mesh);
     make_vertices(&f, mesh);
     if (piece)
-        *piece = number_vertices(&f, mesh->vertices, own, n);
+        *piece = piece_of(&f, mesh->vertices, part, rank);
     RT_FREE(f.height, RT_HOST);
-    RT_FREE(f.window, RT_HOST);
-    RT_FREE(f.cells, RT_HOST);
+    RT_FREE(f.own, RT_HOST);
+    RT_FREE(f.base, RT_HOST);
+    RT_FREE(part, RT_HOST);
     mcpi_surface_destroy(&f.s);
-    return mesh;
-}
-
-rt_mesh_t *mcpi_wing_new(const mcpi_wing_t *wing)
-{
-    return form(wing, NULL, 0, NULL);
-}
-
-rt_mesh_t *mcpi_wing_part(const mcpi_wing_t *wing, const int64_t *own, int64_t n,
-                          mcpi_piece_t **piece)
-{
-    rt_mesh_t *around = form(wing, own, n, piece), *mesh = mcpi_mesh_cut(around, *piece);
-    rt_mesh_destroy(around);
     return mesh;
 }
 

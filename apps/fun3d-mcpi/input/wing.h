@@ -33,24 +33,25 @@ void mcpi_surface_destroy(mcpi_surface_t *s);
 
 /* --- cells.c --- */
 
-/* The levels of a column of vertices that a mesh has: low .. high; none if high < low. */
-typedef struct {
-    int32_t low, high;
-    int64_t base; /* vertex of level 0, if there is one */
-} mcpi_window_t;
-
-/* What elements are made from. */
+/* What elements are made from: the columns of triangles that have an own column of vertices. */
 typedef struct {
     const mcpi_wing_t *wing;
     mcpi_surface_t s;
-    int32_t *height;       /* [triangles] */
-    mcpi_window_t *window; /* [columns] */
-    mcpi_window_t *cells;  /* [triangles] layers low .. high - 1 */
+    int32_t *height; /* [triangles] */
+    uint8_t *own;    /* [columns] */
+    int64_t *base;   /* [columns] vertex of level 0; -1: the mesh has none of this column */
 } mcpi_former_t;
+
+/* Returns whether a column of triangle t is own. */
+static inline bool mcpi_is_here(const mcpi_former_t *f, int64_t t)
+{
+    const int32_t *corner = f->s.corner + 3 * t;
+    return f->own[corner[0]] || f->own[corner[1]] || f->own[corner[2]];
+}
 
 /* Returns height[triangles]: how many cells from the wall are prisms. */
 int32_t *mcpi_heights_new(const mcpi_surface_t *s, int64_t layers);
-/* Makes the elements and faces of the former's cells. Their vertices are those of its windows. */
+/* Makes the elements that have an own vertex, and the faces. */
 void mcpi_make_elements(const mcpi_former_t *f, rt_mesh_t *mesh);
 
 #endif
