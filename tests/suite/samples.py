@@ -31,12 +31,12 @@ def write(name, data):
 def whole():
     os.mkdir('whole')
     run = sample('run')
+    run['steps'].append({**run['steps'][0], 'name': 'peak-nekbone', 'json': 'peak-nekbone.json'})
     for step in run['steps']:
         path = os.path.join('whole', step['json'])
-        disk.save(path, sample(step['name']))
+        disk.save(path, sample(step['name'].replace('peak-', '')))
         step['sha256'] = disk.sha256_of(path)
     disk.save('whole/run.json', run)
-    disk.save('whole/peak-nekbone.json', sample('nekbone'))
     disk.save('whole/scale-nekbone.json', sample('scale-nekbone'))
     write('whole/gfnn-wave-picture.vti', b'<VTKFile/>')
 

@@ -63,9 +63,7 @@ LACKS = (  # of an official run of the right size, edited so: what verify says t
 
 
 def faults(path, nonce=None):
-    files = []
-    verify.judge_file(path, nonce, files)
-    return [line for judged in files for line in judged.wrong]
+    return [line for judged in verify.judge_all(path, nonce) for line in judged.faults]
 
 
 def run_of(nonce, *names, **changed):

@@ -255,8 +255,9 @@ class Section:
         except (OSError, Fault) as error:
             return parts.part('Picture', parts.missing(
                 join([inline('code', name), f' is in the folder, and is not drawn here: {error}.'])))
-        made = self.evidence.read(f'picture-{self.app}.json', Program)
-        return parts.part('Picture', parts.picture(picture.WIDTH, picture.HEIGHT, made.options if made else {},
+        made = self.evidence.files.get(f'picture-{self.app}.json')
+        options = made.record.options if made and isinstance(made.record, Program) else {}
+        return parts.part('Picture', parts.picture(picture.WIDTH, picture.HEIGHT, options,
                                                    base64.b64encode(drawn).decode()))
 
     def scaling(self) -> Markup:

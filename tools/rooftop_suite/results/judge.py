@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Optional
 
 from .. import Fault
-from . import OFFICIAL, VERDICTS, AnyResult, Point, Program, Rung, Scale, disk, record_of
+from . import OFFICIAL, RIGHT, VERDICTS, AnyResult, Point, Program, Rung, Scale, disk, record_of
 from .records import Mismatch
 
 ROUNDING = 1e-9  # of numbers that were written with 17 digits and computed again
@@ -98,13 +98,19 @@ def efficiency_of(kind: str, first: Point, last: Point) -> Optional[float]:
 
 @dataclass(repr=False, eq=False)
 class Judged:
-    """A file: its faults, what it lacks to be official, and what a reader should know. record: None: not read."""
+    """A file: what is wrong in it, what it lacks to be official, and what a reader should know. record: None: not read."""
     path: str
     record: Optional[AnyResult] = None
     wrong: list[str] = field(default_factory=list)
     lacks: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     unreadable: bool = False
+
+    @property
+    def faults(self) -> list[str]:
+        """What is wrong, or else the verdict of a program if it is no right answer."""
+        bad = isinstance(self.record, Program) and self.record.verdict not in RIGHT
+        return self.wrong or ([f'consistent, and its verdict is {self.record.verdict}'] if bad and self.record else [])
 
 
 def judged(path: str, follow: bool = True) -> Judged:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Optional
 
 from .. import ENVIRONMENT, INVALID, USAGE, VALID, Fault, one_line, results
-from . import Folder, Program, Run, aggregate, disk, judge
+from . import AnyResult, Folder, Program, Run, aggregate, disk, judge
 from .judge import Judged, judge_official, near
 
 
@@ -47,7 +47,8 @@ def judge_steps(folder: Folder, files: list[Judged], loaded: dict[str, Program])
         else:
             if not folder.whole(step):
                 yield f'{step.json}: not the file that the run wrote: its SHA-256 differs'
-            judged = judge_file(path, run.nonce, files, follow=False)
+            judged = judge_file(path, run.nonce, Program, follow=False)
+            files.append(judged)
             if isinstance(judged.record, Program):
                 loaded[step.name] = judged.record
                 if judged.record.program != step.app:
@@ -102,18 +103,23 @@ def judge_folder(folder: Folder, judged: Judged, files: list[Judged]) -> None:
     judged.notes += [f'{step.name}: attempt {step.attempts} counts' for step in folder.steps if (step.attempts or 0) > 1]
 
 
-def judge_file(path: str, nonce: Optional[str], files: list[Judged], follow: bool = True) -> Judged:
-    """Judges a file, and those that it names, into files."""
+def judge_file(path: str, nonce: Optional[str], kind: Optional[type[AnyResult]] = None, follow: bool = True) -> Judged:
+    """Returns a file with the faults that it has by itself. kind: what it must be."""
     judged = judge.judged(path, follow)
     record = judged.record
+    if record and kind and not isinstance(record, kind):
+        return Judged(path, wrong=[f'not the result of a {kind.__name__.lower()}'])
     if record and nonce not in (None, record.nonce):
         judged.wrong.append(f"nonce is '{record.nonce}', not '{nonce}'")
-    if isinstance(record, Run):
-        judge_folder(Folder.at(path, record), judged, files)
-    elif isinstance(record, Program) and record.verdict not in results.RIGHT and not judged.wrong:
-        judged.wrong.append(f'consistent, and its verdict is {record.verdict}')
-    files.append(judged)
     return judged
+
+
+def judge_all(path: str, nonce: Optional[str], kind: Optional[type[AnyResult]] = None, follow: bool = True) -> list[Judged]:
+    """Returns a file, and before it those that it names."""
+    judged, files = judge_file(path, nonce, kind, follow), list[Judged]()
+    if isinstance(judged.record, Run):
+        judge_folder(Folder.at(path, judged.record), judged, files)
+    return [*files, judged]
 
 
 def lacking(files: list[Judged], given: list[Judged]) -> list[str]:
@@ -127,14 +133,15 @@ def main(args: argparse.Namespace) -> int:
     files: list[Judged] = []
     given = []
     for path in map(results.manifest_of, args.files):
-        begin = len(files)
         if not os.path.lexists(path):
             raise Fault(USAGE, f'{path}: no such file')
-        given.append(judge_file(path, args.nonce, files))
-        for judged in files[begin:]:
-            for line in (judged.wrong or ['consistent']) + [f'note: {line}' for line in judged.notes]:
+        more = judge_all(path, args.nonce)
+        files += more
+        given.append(more[-1])
+        for judged in more:
+            for line in (judged.faults or ['consistent']) + [f'note: {line}' for line in judged.notes]:
                 print(one_line(f'{judged.path}: {line}'))
-    bad = [judged for judged in files if judged.wrong]
+    bad = [judged for judged in files if judged.faults]
     lacks = lacking(files, given) + ([] if args.nonce else ["the buyer's nonce (--nonce)"])
     said = f'{len(bad)} with faults: NOT CONSISTENT' if bad else one_line(
         f'consistent; lacks {", ".join(lacks)}' if lacks else f"consistent and official, nonce '{args.nonce}'")
