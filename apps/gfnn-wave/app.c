@@ -8,8 +8,8 @@
 #include "base/numbers.h"
 #include "judge/judge.h"
 
-static const char *const faces[] = {"periodic", "free", "mirror", NULL};
-const char *const gfnn_precond_names[] = {"none", "bj", "cheb", "gf8", "gfm", "auto", NULL};
+static const char *const faces[] = {"periodic", "free", NULL};
+const char *const gfnn_precond_names[] = {"bj", "cheb", "gf8", "gfm", "auto", NULL};
 static const char *const coefs[] = {"const", "galerkin", "nn-reg", "nn-class", NULL};
 static const char *const precisions[] = {"fp32", "fp16", NULL};
 static const char *const types[] = {"fp64", "fp32", NULL};
@@ -33,7 +33,7 @@ static const rt_opt_t options[] = {
     RT_REAL(CONFIG, damping, "damping", "X", "0.001", 0, 0.5,
             "Rayleigh damping ratio h at 500 and 5000 Hz"),
     RT_CHOICE(CONFIG, faces, "faces", "NAME", "periodic", faces,
-              "boundary condition on the faces of the box; mirror: no displacement normal to them"),
+              "boundary condition on the faces of the box"),
     RT_CHOICE(
         CONFIG, precond, "precond", "NAME", "auto", gfnn_precond_names,
         "preconditioner of CG; bj: inverses of 3x3 blocks (the paper's CGBJ); cheb: a Chebyshev "
@@ -113,9 +113,6 @@ static void check_physics(const gfnn_config_t *config)
         rt_refuse(RT_USAGE,
                   "--source plane: a wave needs at least 4 elements; the box has %lld in x",
                   (long long)config->n_elements[0]);
-    if (config->source == GFNN_POINT && config->faces == GFNN_MIRROR && config->n_elements[2] < 2)
-        rt_refuse(RT_USAGE, "--elements: with one element in z, mirror faces hold every node that "
-                            "the source could move");
     if (config->source == GFNN_POINT && config->frequency * config->dt > 0.25)
         rt_refuse(RT_USAGE,
                   "--frequency %g: a period is %.3g time steps of --dt %g; it needs at least 4",

@@ -141,7 +141,7 @@ void gfnn_keep(gfnn_solver_t *s, gfnn_kept_t *kept);
 void gfnn_forget(gfnn_kept_t *kept);
 /* Operator and predictor ladders: writes the input of a draw, host doubles on box->fine, or on
  * box->wide with values of FP32 (before rounding to r's precision). Draw 0: rt_random of 3 node +
- * component, and 0 where a mirror holds; others: rt_draw of that, with mean 0. */
+ * component; others: rt_draw of that, with mean 0. */
 void gfnn_input(const gfnn_solver_t *s, uint64_t draw, double *x);
 /* Returns how a draw makes an input of its base; 0: the base itself. */
 static inline rt_draw_t gfnn_draw(uint64_t draw)

@@ -65,7 +65,7 @@ typedef struct {
 } gfnn_sweep_t;
 
 /* A product: y = A x for own nodes of the region. Ghosts of x are up to date (1 deep), unless it
- * wraps; ghosts of y are not touched. With mirror faces the caller zeroes the held components (gfnn_vectors_t). */
+ * wraps; ghosts of y are not touched. */
 typedef struct {
     const gfnn_form_t *form; /* of A */
     gfnn_region_t region;
@@ -182,9 +182,6 @@ typedef struct {
                      const void *q);
     void (*direction_low)(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, void *x,
                           const uint16_t *z, void *p);
-    /* The same for B = 1: p = r + beta p. */
-    void (*direction_plain)(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, void *x,
-                            const void *r, void *p);
     /* Adds to du the x that has made the step that is due: du += (x + due p) / unit; first: du is
      * not read, but set. If nothing is due, p is not read. In double x is du itself. */
     void (*arrive)(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, const void *x,
@@ -192,8 +189,7 @@ typedef struct {
 } RT_BY_NAME gfnn_loops_t;
 
 /* The vectors of a solve: all loops of a time step that are neither A nor P, over own nodes. What
- * is double is on `fine`, what is float on `wide`. Held components (on mirror faces) are already 0
- * in p, q, r and z. */
+ * is double is on `fine`, what is float on `wide`. */
 typedef struct {
     const gfnn_scalars_t *scalars;
     const gfnn_loops_t *loops[GFNN_TYPES]; /* by gfnn_type_t; NULL: not that one */
@@ -223,8 +219,6 @@ typedef struct {
                            double *x2);
     void (*newmark_after)(const gfnn_view_t *view, double dt, const double *du, double *u,
                           double *v, double *a);
-    /* Zeroes the components that mirror faces hold. x or z may be NULL. */
-    void (*hold)(const gfnn_view_t *view, double *x, float *z);
     /* Fills the ghosts of a vector, `width` deep, where no halo is needed: the whole periodic box is
      * on this rank, or x was made by `share`. x is on `fine` if type is RT_F64, else on `wide`.
      * Collective if shared. */
@@ -274,13 +268,11 @@ static inline int gfnn_precision_of(const gfnn_kernels_t *kernels, const gfnn_co
     return instead ? other : config->precision;
 }
 
-/* Does a solve have z in 16 bits, in the memory of the float vector? The loops that hold components
- * on mirror faces have none of that. */
+/* Does a solve have z in 16 bits, in the memory of the float vector? */
 static inline bool gfnn_z_is_low(const gfnn_kernels_t *kernels, const gfnn_config_t *config)
 {
     const gfnn_predictor_t *predictor = kernels->predictor[GFNN_FP16];
-    return gfnn_reads_low(config) && config->faces != GFNN_MIRROR && predictor &&
-           predictor->apply_low;
+    return gfnn_reads_low(config) && predictor && predictor->apply_low;
 }
 
 /* refuse of rt_kernels_t, for the rungs of predictors and solves. */

@@ -35,8 +35,7 @@ apps_gfnn_wave_libgfnn_a_SOURCES = \
 	apps/gfnn-wave/cpu/cpu_simd32.c \
 	apps/gfnn-wave/cpu/cpu_simd_rows.inc \
 	apps/gfnn-wave/cpu/solve_reference.c \
-	apps/gfnn-wave/cpu/solve_simd.c \
-	apps/gfnn-wave/cpu/ghosts.c
+	apps/gfnn-wave/cpu/solve_simd.c
 apps_gfnn_wave_libgfnn_a_LIBADD = apps/gfnn-wave/cpu/vectors.o
 
 if HAVE_CUDA
@@ -63,7 +62,6 @@ apps_gfnn_wave_libgfnn_a_SOURCES += \
 endif
 
 gfnn_kokkos_sources = \
-	apps/gfnn-wave/kokkos/ghosts.cpp \
 	apps/gfnn-wave/kokkos/kokkos.cpp \
 	apps/gfnn-wave/kokkos/predict_kokkos.cpp \
 	apps/gfnn-wave/kokkos/solve_kokkos.cpp \

@@ -153,16 +153,14 @@ static void vector_lines(const gfnn_config_t *config, double z, double iteration
     const double N = product(config->n_nodes);
     const double low = low_of(config), own = gfnn_is_single(config) ? FLOATS : DOUBLES;
     const int sums = gfnn_has_network(config) ? 2 : 1;
-    const bool plain = config->precond == GFNN_NONE;
     if (config->precond == GFNN_BJ)
         rt_work_add(work, "update", iterations, UPDATE_BJ * N, (2 * own + 1) * N,
                     (own + FLOATS) * N);
     else
         rt_work_add(work, "update", iterations, UPDATE * N, 2 * own * N, (own + low) * N);
-    if (!plain && config->precond != GFNN_BJ)
+    if (config->precond != GFNN_BJ)
         rt_work_add(work, "dots", iterations, sums * DOT * N, (sums * own + z) * N, 0);
-    rt_work_add(work, "direction", iterations, DIRECTION * N, (2 * own + (plain ? own : z)) * N,
-                2 * own * N);
+    rt_work_add(work, "direction", iterations, DIRECTION * N, (2 * own + z) * N, 2 * own * N);
 }
 
 /* Adds what a step does once for its conjugate gradients, and once for each replacement. */

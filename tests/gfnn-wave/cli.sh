@@ -3,12 +3,12 @@
 cpu="--device cpu --threads 1 --seconds 0"
 
 # --- every preconditioner, face, coefficient, form and precision ---
-for precond in none bj "cheb --degree 3" gf8 "gfm --kernels 2" "gfm --kernels 4" "gfm --kernels 8"; do
+for precond in bj "cheb --degree 3" gf8 "gfm --kernels 2" "gfm --kernels 4" "gfm --kernels 8"; do
     for vectors in fp64 fp32; do
         valid precond "$gfnn" $cpu $small --precond $precond --vectors $vectors --rung solve-simd
     done
 done
-for faces in periodic free mirror; do
+for faces in periodic free; do
     valid faces-$faces "$gfnn" $cpu --elements 8x6x7 --steps 2 --faces $faces --ladder
 done
 for coef in const galerkin nn-reg nn-class; do
@@ -48,7 +48,7 @@ set -- $(iterations fp16.json) $(iterations bj.json)
 # The text of the Kokkos rungs for GPUs: the operator, and sweeps in one pass, which cost no iteration.
 "$gfnn" --list --rung kokkos --device cpu >list.out
 if ! grep -A 2 '^kokkos ' list.out | grep -q 'absent:'; then
-    for faces in periodic free mirror; do
+    for faces in periodic free; do
         valid team "$gfnn" $cpu --elements 33x17x9 --faces $faces --rung kokkos --choose threads=1
         report="$gfnn $cpu --elements 18x11x10 --faces $faces --steps 2 --precond cheb --json"
         valid two-passes $report simd.json --rung solve-simd

@@ -39,7 +39,7 @@ faces()
 # From less than a tile to more than fill a GPU at once, and no multiple of anything.
 beside size 3x3x3 4x5x7 33x17x9 64x8x32
 beside large 65x67x63 130x40x50
-beside faces free mirror
+faces free
 valid voxels "$gfnn" --seconds 0 --model "$samples/ball.voxels" --precond bj --rung solve-cuda
 valid ladder "$gfnn" --elements 32x32x32 --ladder --only operator --seconds 0.1
 tail -n 60 ladder.out

@@ -11,7 +11,7 @@ for transport in $transports; do
         valid gpus-$transport-$rung $two --rung $rung
     done
     # Scalars of several GPUs, by the way of each transport: as many iterations as on one.
-    for precond in none bj gfm "gfm --precision fp32" "bj --vectors fp64" "gfm --vectors fp64"; do
+    for precond in bj gfm "gfm --precision fp32" "bj --vectors fp64" "gfm --vectors fp64"; do
         run="--rung solve-cuda --elements 30x22x18 --steps 3 --seconds 0 --precond $precond"
         valid solve-1 "$gfnn" $run --device 0 --json solve-1.json
         valid solve-2 $mpirun -n 2 "$gfnn" $run --transport $transport --json solve-2.json

@@ -444,7 +444,7 @@ static void test_threads(const gfnn_operator_t *op, bool reproducible)
 static void test_absolute(void)
 {
     const gfnn_form_t form = {1, 4, 1e-4};
-    case_t *t = case_new((int64_t[3]){6, 5, 4}, GFNN_MIRROR, 6, 55);
+    case_t *t = case_new((int64_t[3]){6, 5, 4}, GFNN_FREE, 6, 55);
     const gfnn_region_t all = whole(&t->box);
     work_out(t, &form);
     forget(t, &all);

@@ -97,14 +97,8 @@ static void make_reach(file_t *f, int M, int cls_layers, int reach)
     *f = (file_t){
         .form = gf8 ? GFNN_GF8 : GFNN_GFM, .M = gf8 ? 1 : M, .coefs = gf8 ? 8 : M, .reach = reach};
     const size_t taps = (size_t)gfnn_stencil(reach);
-    const uint32_t n[] = {1,
-                          (uint32_t)reach,
-                          (uint32_t)f->form,
-                          (uint32_t)f->M,
-                          (uint32_t)f->coefs,
-                          2,
-                          (uint32_t)cls_layers,
-                          CLASSES};
+    const uint32_t n[] = {1, (uint32_t)reach,      gf8 ? 3 : 4, (uint32_t)f->M, (uint32_t)f->coefs,
+                          2, (uint32_t)cls_layers, CLASSES};
     memcpy(f->data, "GFNN", 4);
     f->size = 4;
     for (int k = 0; k < 8; k++)

@@ -184,11 +184,8 @@ void gfnn_box_draw(const gfnn_box_t *box, const gfnn_grid_t *g, uint64_t seed, d
                 for (int64_t i = 0; i < g->n[0]; i++) {
                     const int64_t row = (box->first[2] + k) * box->N[1] + box->first[1] + j;
                     const uint64_t node = (uint64_t)(row * box->N[0] + box->first[0] + i);
-                    const int64_t at[3] = {i, j, k}, of_face = box->first[c] + at[c];
-                    const bool held =
-                        box->faces == GFNN_MIRROR && (of_face == 0 || of_face == box->N[c] - 1);
                     x[c * g->plane + gfnn_at(g, i, j, k)] =
-                        held ? 0 : scale * rt_random(3 * node + (uint64_t)c, seed);
+                        scale * rt_random(3 * node + (uint64_t)c, seed);
                 }
 }
 

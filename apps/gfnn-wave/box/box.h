@@ -32,9 +32,8 @@ enum { GFNN_SEED_SPECTRUM = 5 }; /* alone */
 
 /* --- options --- */
 
-typedef enum { GFNN_PERIODIC, GFNN_FREE, GFNN_MIRROR, GFNN_FACES } gfnn_faces_t;
+typedef enum { GFNN_PERIODIC, GFNN_FREE, GFNN_FACES } gfnn_faces_t;
 typedef enum {
-    GFNN_NONE, /* plain conjugate gradients */
     GFNN_BJ,   /* inverses of the 3x3 diagonal blocks: the paper's CGBJ */
     GFNN_CHEB, /* Chebyshev polynomial of `degree` over bj */
     GFNN_GF8,  /* one symmetric kernel G, 8 coefficients per node: the paper's form */
@@ -163,7 +162,7 @@ void gfnn_box_count(gfnn_config_t *config);
  * elements as the reach. Refuses. */
 void gfnn_box_choose(gfnn_config_t *config, int ranks);
 /* Fills own values of a host vector with scale * rt_random(3 node + component, seed), which is the
- * same on any number of ranks, and all others and those that mirror faces hold with 0. */
+ * same on any number of ranks, and all others with 0. */
 void gfnn_box_draw(const gfnn_box_t *box, const gfnn_grid_t *grid, uint64_t seed, double scale,
                    double *x);
 /* Makes the halo of vectors on `fine` (width 1) or `wide` (width 1 or the reach). RT_HALO_COPY

@@ -44,10 +44,6 @@ void gfnn_simd_copy(const gfnn_view_t *view, const gfnn_network_t *network, cons
 void gfnn_simd_predict(const gfnn_view_t *view, const gfnn_network_t *network, const void *r,
                        int64_t row, float *z);
 
-/* ghosts.c: as gfnn_vectors_t has them. */
-void gfnn_cpu_hold(const gfnn_view_t *view, double *x, float *z);
-void gfnn_cpu_wrap(const gfnn_view_t *view, int width, rt_type_t type, void *x);
-
 RT_C_END
 
 #endif

@@ -22,10 +22,10 @@ struct for_t {
     }
 };
 
-struct back_end_t : gfnn_host_loops_t<for_t>, gfnn_blocks_of<back_end_t> {
+struct back_end_t : gfnn_host_loops_t<for_t>,
+                    gfnn_blocks_of<back_end_t>,
+                    gfnn_ghosts_of<back_end_t> {
     static constexpr bool on_host = true;
-    static constexpr auto hold = gfnn_cpu_hold;
-    static constexpr auto wrap = gfnn_cpu_wrap;
 
     static void add(const gfnn_view_t *, int64_t at, double value, double *x)
     {

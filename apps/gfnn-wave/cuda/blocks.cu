@@ -51,22 +51,17 @@ static __device__ __forceinline__ block_t rotated(const block_t &mine)
             __shfl_sync(0xffffffffu, mine.yz, from), __shfl_sync(0xffffffffu, mine.zx, from)};
 }
 
-/* z = scale D^-1 r, for the block of D that is not held; z is 0 where it is. */
-static __device__ __forceinline__ void solve_block(block_t D, const bool hold[3], float scale,
-                                                   const float r[3], float z[3])
+/* z = scale D^-1 r, by the matrix of cofactors over the determinant. */
+static __device__ __forceinline__ void solve_block(const block_t &D, float scale, const float r[3],
+                                                   float z[3])
 {
-    D.xy = hold[0] || hold[1] ? 0 : D.xy;
-    D.yz = hold[1] || hold[2] ? 0 : D.yz;
-    D.zx = hold[2] || hold[0] ? 0 : D.zx;
-    const float x = hold[0] ? 0 : r[0], y = hold[1] ? 0 : r[1], w = hold[2] ? 0 : r[2];
-    /* The matrix of cofactors over the determinant. */
     const float d = D.diagonal, xx = d * d - D.yz * D.yz, xy = D.yz * D.zx - D.xy * d;
     const float zx = D.xy * D.yz - d * D.zx, yy = d * d - D.zx * D.zx;
     const float yz = D.xy * D.zx - d * D.yz, zz = d * d - D.xy * D.xy;
     const float over = __fdividef(scale, d * xx + D.xy * xy + D.zx * zx);
-    z[0] = over * (xx * x + xy * y + zx * w);
-    z[1] = over * (xy * x + yy * y + yz * w);
-    z[2] = over * (zx * x + yz * y + zz * w);
+    z[0] = over * (xx * r[0] + xy * r[1] + zx * r[2]);
+    z[1] = over * (xy * r[0] + yy * r[1] + yz * r[2]);
+    z[2] = over * (zx * r[0] + yz * r[1] + zz * r[2]);
 }
 
 /* Access two neighbours in x. Own rows begin at multiples of 4 values, and the second of a pair may
@@ -89,12 +84,11 @@ static __device__ __forceinline__ void store_pair(T *x, bool both, const T value
 }
 
 /* For every pair of own nodes, with a warp per row, calls job.load(place on `fine`, place on
- * `wide`) before anything is stored; job.node(0 or 1, block, what is held, is it own?) for both;
+ * `wide`) before anything is stored; job.node(0 or 1, block, is it own?) for both;
  * and job.store(places, are both own?). */
 template <class Job>
-static __device__ __forceinline__ void each_block(const gfnn_rows_t &g, const gfnn_held_t &held,
-                                                  const uint8_t *id, const gfnn_entries_t *all,
-                                                  Job &job)
+static __device__ __forceinline__ void each_block(const gfnn_rows_t &g, const uint8_t *id,
+                                                  const gfnn_entries_t *all, Job &job)
 {
     __shared__ gfnn_entries_t entries[GFNN_MAX_IDS];
     for (int t = threadIdx.x; t < GFNN_MAX_IDS; t += GFNN_THREADS)
@@ -104,8 +98,6 @@ static __device__ __forceinline__ void each_block(const gfnn_rows_t &g, const gf
     const unsigned rows = g.n[1] * g.n[2], step = gridDim.x * GFNN_WARPS;
     for (unsigned row = blockIdx.x * GFNN_WARPS + threadIdx.x / 32; row < rows; row += step) {
         const int j = row % g.n[1], k = row / g.n[1];
-        const bool hold_y = gfnn_is_held(&held, 1, j, g.n[1]),
-                   hold_z = gfnn_is_held(&held, 2, k, g.n[2]);
         const uint8_t *of_row = id + g.wide.at(0, j, k);
         unsigned first[4];
 #pragma unroll
@@ -134,10 +126,8 @@ static __device__ __forceinline__ void each_block(const gfnn_rows_t &g, const gf
             const block_t from = rotated(upper), last_upper = lane == 0 ? before : from;
             before = from;
             if (here) {
-                const bool hold[3] = {gfnn_is_held(&held, 0, i, g.n[0]), hold_y, hold_z};
-                const bool hold_next[3] = {gfnn_is_held(&held, 0, i + 1, g.n[0]), hold_y, hold_z};
-                job.node(0, between(last_upper, lower), hold, true);
-                job.node(1, between(lower, upper), hold_next, both);
+                job.node(0, between(last_upper, lower), true);
+                job.node(1, between(lower, upper), both);
                 job.store(fine, wide, both);
             }
         }
@@ -171,11 +161,11 @@ template <bool with_z, bool with_old> struct smooth_t {
             s[c][1] = of_z[c].y + a * (of_z[c].y - of_old[c].y);
         }
     }
-    __device__ __forceinline__ void node(int n, const block_t &D, const bool hold[3], bool)
+    __device__ __forceinline__ void node(int n, const block_t &D, bool)
     {
         const float here[3] = {d[0][n], d[1][n], d[2][n]};
         float result[3];
-        solve_block(D, hold, omega, here, result);
+        solve_block(D, omega, here, result);
 #pragma unroll
         for (int c = 0; c < 3; c++)
             s[c][n] += result[c];
@@ -190,12 +180,12 @@ template <bool with_z, bool with_old> struct smooth_t {
 
 template <bool with_z, bool with_old>
 static __global__ void __launch_bounds__(GFNN_THREADS, RESIDENT_BLOCKS)
-    smooth_kernel(gfnn_rows_t g, gfnn_held_t held, const uint8_t *__restrict__ id,
+    smooth_kernel(gfnn_rows_t g, const uint8_t *__restrict__ id,
                   const gfnn_entries_t *__restrict__ all, const float *z, float a, const float *old,
                   float omega, const float *r, const float *y, float *out)
 {
     smooth_t<with_z, with_old> job = {z, old, r, y, a, omega, out, g.wide.plane, {}, {}};
-    each_block(g, held, id, all, job);
+    each_block(g, id, all, job);
 }
 
 /* r -= alpha q, z = scale D^-1 r, and both sums. If not `moves`, r stays and q is not read. */
@@ -225,13 +215,13 @@ template <bool moves, class T> struct update_t {
             value[c][1] = moves ? of_r[c].y - alpha * of_q[c].y : of_r[c].y;
         }
     }
-    __device__ __forceinline__ void node(int n, const block_t &D, const bool hold[3], bool own)
+    __device__ __forceinline__ void node(int n, const block_t &D, bool own)
     {
         float low[3], of_node[3];
 #pragma unroll
         for (int c = 0; c < 3; c++)
             low[c] = static_cast<float>(scale * value[c][n]);
-        solve_block(D, hold, 1, low, of_node);
+        solve_block(D, 1, low, of_node);
 #pragma unroll
         for (int c = 0; c < 3; c++) {
             const double here = value[c][n];
@@ -253,7 +243,7 @@ template <bool moves, class T> struct update_t {
 
 template <bool moves, class T>
 static __global__ void __launch_bounds__(GFNN_THREADS, RESIDENT_BLOCKS)
-    update_bj_kernel(gfnn_rows_t g, gfnn_held_t held, const uint8_t *__restrict__ id,
+    update_bj_kernel(gfnn_rows_t g, const uint8_t *__restrict__ id,
                      const gfnn_entries_t *__restrict__ all, gfnn_cg_t *cg, const T *__restrict__ q,
                      T *__restrict__ r, float *__restrict__ z, gfnn_parts_t parts)
 {
@@ -262,19 +252,19 @@ static __global__ void __launch_bounds__(GFNN_THREADS, RESIDENT_BLOCKS)
         return;
     const int64_t of_r = gfnn_place<T>(g.fine.plane, g.wide.plane);
     update_t<moves, T> job = {q, r, z, T(f.alpha), T(f.scale), of_r, g.wide.plane, 0, 0, {}, {}};
-    each_block(g, held, id, all, job);
+    each_block(g, id, all, job);
     gfnn_end_loop<GFNN_THREADS, 2>(parts, cg, moves ? GFNN_UPDATED : GFNN_BEGUN, job.rr, job.zr);
 }
 
 /* Every kernel with D has this grid. */
 template <class... P, class... A>
-static void launch_blocks(void (*kernel)(gfnn_rows_t, gfnn_held_t, const uint8_t *,
-                                         const gfnn_entries_t *, P...),
+static void launch_blocks(void (*kernel)(gfnn_rows_t, const uint8_t *, const gfnn_entries_t *,
+                                         P...),
                           const gfnn_view_t *view, A... arguments)
 {
     const gfnn_vectors_data_t *data = gfnn_vectors_data(view);
     kernel<<<data->blocks / GFNN_RESIDENT * RESIDENT_BLOCKS, GFNN_THREADS, 0, rt_stream()>>>(
-        gfnn_rows_t(view->box), gfnn_held(view->box), view->id, data->entries, arguments...);
+        gfnn_rows_t(view->box), view->id, data->entries, arguments...);
     RT_CUDA_LAUNCHED();
 }
 

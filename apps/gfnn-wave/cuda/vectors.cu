@@ -157,23 +157,6 @@ static __global__ void add_kernel(double value, double *at)
     *at += value;
 }
 
-/* Zeroes component d of a layer across direction d, with a thread per node. */
-static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
-    hold_kernel(const __grid_constant__ gfnn_rows_t g, int d, int layer, double *x, float *z)
-{
-    const int a = d == 0 ? 1 : 0, b = d == 2 ? 1 : 2;
-    const unsigned node = blockIdx.x * GFNN_THREADS + threadIdx.x;
-    if (node >= static_cast<unsigned>(g.n[a]) * g.n[b])
-        return;
-    const int s = node % g.n[a], t = node / g.n[a];
-    int at[3];
-    gfnn_on_layer(d, layer, s, t, at);
-    if (x)
-        x[d * g.fine.plane + g.fine.at(at[0], at[1], at[2])] = 0;
-    if (z)
-        z[d * g.wide.plane + g.wide.at(at[0], at[1], at[2])] = 0;
-}
-
 /* --- the back end of table.hpp --- */
 
 /* Every kernel over rows has this grid. */
@@ -231,20 +214,6 @@ struct back_end_t {
         add_kernel<<<1, 1, 0, rt_stream()>>>(value, x + at);
         RT_CUDA_LAUNCHED();
     }
-    static void hold(const gfnn_view_t *view, double *x, float *z)
-    {
-        const gfnn_rows_t g(view->box);
-        const gfnn_held_t held = gfnn_held(view->box);
-        for (int face = 0; face < 6; face++) {
-            if (!held.at[face])
-                continue;
-            const int d = face / 2, layer = face % 2 ? g.n[d] - 1 : 0;
-            const size_t nodes = static_cast<size_t>(g.n[(d + 1) % 3]) * g.n[(d + 2) % 3];
-            hold_kernel<<<rt_blocks(nodes, GFNN_THREADS), GFNN_THREADS, 0, rt_stream()>>>(
-                g, d, layer, x, z);
-            RT_CUDA_LAUNCHED();
-        }
-    }
     static constexpr auto smooth32 = gfnn_cuda_smooth32;
     static constexpr auto wrap = gfnn_cuda_wrap;
 
@@ -301,7 +270,7 @@ template <class T> struct loops_t : gfnn_loops_of<back_end_t, T> {
     static void direction_low(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, void *x,
                               const uint16_t *z, void *p)
     {
-        base::template turn<false>(view, cg, first, x, reinterpret_cast<const __half *>(z), p);
+        base::turn(view, cg, first, x, reinterpret_cast<const __half *>(z), p);
     }
     static constexpr gfnn_loops_t table()
     {

@@ -26,6 +26,7 @@
 
 enum {
     FILE_VERSION = 1,
+    FORM_GF8 = 3, /* gfm: 4 */
     MAX_LAYERS = 4,
     MAX_WIDTH = 4096,
     NUMBERS = 8,
@@ -94,9 +95,9 @@ static bool start(rt_scan_t *s, gfnn_weights_t *w)
         n[k] = take_u32(s);
     if (!in_range(s, "version", n[0], FILE_VERSION, FILE_VERSION) ||
         !in_range(s, "reach", n[1], GFNN_ND, GFNN_MAX_ND) ||
-        !in_range(s, "form", n[2], GFNN_GF8, GFNN_GFM))
+        !in_range(s, "form", n[2], FORM_GF8, FORM_GF8 + 1))
         return false;
-    const bool gf8 = n[2] == GFNN_GF8;
+    const bool gf8 = n[2] == FORM_GF8;
     if (!in_range(s, "kernels", n[3], 1, gf8 ? 1 : GFNN_MAX_KERNELS) ||
         !in_range(s, "coefficients", n[4], gf8 ? 8 : n[3], gf8 ? 8 : n[3]) ||
         !in_range(s, "layers of the regression", n[5], 1, MAX_LAYERS) ||
@@ -104,7 +105,7 @@ static bool start(rt_scan_t *s, gfnn_weights_t *w)
         !in_range(s, "classes", n[7], 1, MAX_WIDTH))
         return false;
     w->reach = (int)n[1];
-    w->form = (int)n[2];
+    w->form = gf8 ? GFNN_GF8 : GFNN_GFM;
     w->kernels = (int)n[3];
     w->coefs = (int)n[4];
     w->reg.layers = (int)n[5];

@@ -15,24 +15,6 @@ double *gfnn_judge_vector(const gfnn_grid_t *g)
     return x;
 }
 
-static bool is_held(const gfnn_box_t *box, int c, int64_t i, int64_t j, int64_t k)
-{
-    const int64_t at[3] = {i, j, k}, node = box->first[c] + at[c];
-    return box->faces == GFNN_MIRROR && (node == 0 || node == box->N[c] - 1);
-}
-
-void gfnn_judge_hold(const gfnn_box_t *box, const gfnn_grid_t *g, double *x)
-{
-    if (box->faces != GFNN_MIRROR)
-        return;
-    for (int c = 0; c < 3; c++)
-        for (int64_t k = 0; k < g->n[2]; k++)
-            for (int64_t j = 0; j < g->n[1]; j++)
-                for (int64_t i = 0; i < g->n[0]; i++)
-                    if (is_held(box, c, i, j, k))
-                        x[c * g->plane + gfnn_at(g, i, j, k)] = 0;
-}
-
 /* Is this a ghost that no exchange writes, beyond a face that is not periodic? */
 static bool is_outside(const gfnn_box_t *box, int64_t i, int64_t j, int64_t k)
 {
@@ -45,13 +27,12 @@ static bool is_outside(const gfnn_box_t *box, int64_t i, int64_t j, int64_t k)
     return false;
 }
 
-/* Returns what is drawn for a node, wherever it is stored: 0 beyond a face, and where a mirror
- * holds. */
+/* Returns what is drawn for a node, wherever it is stored: 0 beyond a face. */
 static double drawn(const gfnn_box_t *box, uint64_t seed, int c, int64_t i, int64_t j, int64_t k)
 {
     const int64_t at[3] = {i, j, k};
     int64_t node = 0;
-    if (is_outside(box, i, j, k) || is_held(box, c, i, j, k))
+    if (is_outside(box, i, j, k))
         return 0;
     for (int d = 2; d >= 0; d--) {
         const int64_t N = box->N[d], place = (box->first[d] + at[d]) % N;

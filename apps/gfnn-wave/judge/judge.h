@@ -12,10 +12,8 @@
 
 /* Returns a new vector, zero. RT_FREE it. */
 double *gfnn_judge_vector(const gfnn_grid_t *g);
-/* Zeroes the components that mirror faces hold. */
-void gfnn_judge_hold(const gfnn_box_t *box, const gfnn_grid_t *g, double *x);
 /* Fills x with random values in (-1, 1), the same for a node on any number of ranks; NaN in ghosts
- * that the halo is to bring; 0 in those beyond a face, and where a mirror holds. */
+ * that the halo is to bring; 0 in those beyond a face. */
 void gfnn_judge_draw(const gfnn_box_t *box, const gfnn_grid_t *g, uint64_t seed, double *x);
 /* Returns whether x and its ghosts of depth 1 are what gfnn_judge_draw draws for their nodes.
  * Collective. */
@@ -64,7 +62,7 @@ void gfnn_oracle_transpose(const gfnn_problem_t *problem, uint64_t seed, gfnn_or
  * box->fine. */
 void gfnn_oracle_force(const gfnn_problem_t *problem, const gfnn_state_t *state, double time,
                        double *f);
-/* y = A x by the reference: brings x's ghosts up to date and zeroes what mirror faces hold. */
+/* y = A x by the reference: brings x's ghosts up to date. */
 void gfnn_oracle_apply(const gfnn_problem_t *problem, const gfnn_form_t *form, bool absolute,
                        double *x, double *y);
 

@@ -48,7 +48,6 @@ static void axpby(const oracle_t *o, double a, const double *x, double b, double
 
 static void make_ready(const gfnn_problem_t *p, double *x)
 {
-    gfnn_judge_hold(&p->box, &p->box.fine, x);
     if (p->halo_fine) {
         const rt_field_t field = gfnn_field(&p->box.fine, x, RT_F64);
         rt_halo_do(p->halo_fine, RT_HALO_COPY, &field);
@@ -60,20 +59,16 @@ void gfnn_oracle_apply(const gfnn_problem_t *p, const gfnn_form_t *form, bool ab
 {
     make_ready(p, x);
     gfnn_apply_reference(&p->box, &p->model->materials, p->model->id, form, absolute, x, y);
-    gfnn_judge_hold(&p->box, &p->box.fine, y);
 }
 
 /* Applies A by cpu-simd. */
 static void apply(const oracle_t *o, const gfnn_form_t *form, double *x, double *y)
 {
     const gfnn_box_t *box = &o->p->box;
-    const gfnn_product_t product = {.form = form,
-                                    .region = {{0, 0, 0}, {box->n[0], box->n[1], box->n[2]}},
-                                    .x = x,
-                                    .y = y};
+    const gfnn_product_t product = {
+        .form = form, .region = {{0, 0, 0}, {box->n[0], box->n[1], box->n[2]}}, .x = x, .y = y};
     make_ready(o->p, x);
     gfnn_operator_simd.apply(&o->view, &product);
-    gfnn_judge_hold(box, o->g, y);
 }
 
 /* Returns the largest difference between cpu-simd and the reference, over 256 unit roundoffs of
@@ -154,7 +149,6 @@ static void precondition(const oracle_t *o, const double *r, double *z)
         z[n + i] = b[3 * n + i] * x + b[n + i] * y + b[4 * n + i] * w;
         z[2 * n + i] = b[5 * n + i] * x + b[4 * n + i] * y + b[2 * n + i] * w;
     }
-    gfnn_judge_hold(&o->p->box, o->g, z);
 }
 
 /* --- solve --- */
@@ -212,7 +206,6 @@ static void force(const gfnn_problem_t *p, const gfnn_state_t *state, double tim
     const gfnn_force_t source = gfnn_source(config, &p->box, step, time);
     if (source.at >= 0)
         f[source.at] += source.value;
-    gfnn_judge_hold(&p->box, &p->box.fine, f);
 }
 
 static void by_reference(const void *with, const gfnn_form_t *form, double *x, double *y)

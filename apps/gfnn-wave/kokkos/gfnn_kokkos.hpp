@@ -26,10 +26,6 @@ using Range = Kokkos::RangePolicy<rt_kokkos::Exec, Kokkos::IndexType<int64_t>>;
  * the vectors. */
 const float *inverse_of(const gfnn_view_t *view);
 
-/* ghosts.cpp: as gfnn_vectors_t has them. */
-void hold(const gfnn_view_t *view, double *x, float *z);
-void wrap(const gfnn_view_t *view, int width, rt_type_t type, void *x);
-
 /* Returns whether the vector code of the CPU rungs does the work of operator and predictor. */
 inline bool is_vector(const gfnn_view_t *view)
 {

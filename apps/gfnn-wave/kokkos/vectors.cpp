@@ -103,9 +103,13 @@ Range range_of(const gfnn_rows_t &rows)
 }
 
 struct OnDevice {
+    template <class Body> static void each(int64_t n, const Body &body)
+    {
+        Kokkos::parallel_for("gfnn vectors", Range(rt_kokkos::exec(), 0, n), body);
+    }
     template <class Body> static void nodes(const gfnn_view_t *view, const Body &body)
     {
-        Kokkos::parallel_for("gfnn vectors", range_of(gfnn_rows_t(view->box)), body);
+        each(gfnn_rows_t(view->box).indices(), body);
     }
     template <class Body>
     static void node_sums(const gfnn_view_t *view, const Body &body, double result[2])
@@ -173,10 +177,9 @@ struct For {
 };
 
 struct BackEnd : std::conditional_t<on_host, gfnn_host_loops_t<For>, OnDevice>,
-                 gfnn_blocks_of<BackEnd> {
+                 gfnn_blocks_of<BackEnd>,
+                 gfnn_ghosts_of<BackEnd> {
     static constexpr bool on_host = gfnn_kokkos::on_host;
-    static constexpr auto hold = gfnn_kokkos::hold;
-    static constexpr auto wrap = gfnn_kokkos::wrap;
 
     static void add(const gfnn_view_t *, int64_t at, double value, double *x)
     {

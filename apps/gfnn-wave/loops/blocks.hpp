@@ -96,7 +96,6 @@ template <bool moves, class T> struct gfnn_update_bj_t {
 /* Makes the inverses. */
 struct gfnn_invert_t {
     gfnn_rows_t rows;
-    gfnn_held_t held;
     gfnn_corners_t part;
     const uint8_t *id;
     const double *w, *square; /* [GFNN_MAX_IDS] */
@@ -104,15 +103,12 @@ struct gfnn_invert_t {
 
     GFNN_METHOD void node(int i, int j, int k, float *to) const
     {
-        const bool here[3] = {gfnn_is_held(&held, 0, i, rows.n[0]),
-                              gfnn_is_held(&held, 1, j, rows.n[1]),
-                              gfnn_is_held(&held, 2, k, rows.n[2])};
         double D[GFNN_BLOCK] = {};
         for (int a = 0; a < 8; a++) { /* the element whose corner a this node is */
             const int number = id[rows.wide.at(i - (a & 1), j - (a >> 1 & 1), k - (a >> 2))];
             gfnn_add_corner(&part, a, w[number], square[number], D);
         }
-        gfnn_invert(D, here, to, rows.bare.plane);
+        gfnn_invert(D, to, rows.bare.plane);
     }
     GFNN_METHOD void operator()(int64_t index) const
     {
@@ -173,8 +169,7 @@ template <class L> struct gfnn_blocks_of {
         data->inverse = RT_NEW(float, GFNN_BLOCK *static_cast<size_t>(rows.bare.plane), space);
         data->sums = L::on_host ? RT_NEW(double, sums(view->box), RT_HOST) : nullptr;
         view->data = data;
-        L::nodes(view, gfnn_invert_t{rows, gfnn_held(view->box), gfnn_corners(form), view->id, w,
-                                     square, data->inverse});
+        L::nodes(view, gfnn_invert_t{rows, gfnn_corners(form), view->id, w, square, data->inverse});
         L::fence();
         RT_FREE(w, space);
         RT_FREE(square, space);

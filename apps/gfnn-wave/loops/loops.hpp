@@ -56,10 +56,6 @@ template <class T> GFNN_FN T gfnn_as(float z)
 {
     return z;
 }
-template <class T> GFNN_FN T gfnn_as(double z)
-{
-    return static_cast<T>(z);
-}
 
 /* What is so unless a loop says otherwise. sums_: how many sums it leaves, in this stage. */
 template <class T, int sums_ = 0, gfnn_stage_t stage_ = GFNN_STARTED> struct gfnn_loop_t {
@@ -166,16 +162,16 @@ struct gfnn_dots_t : gfnn_loop_t<T, two ? 2 : 1, GFNN_PRECONDITIONED> {
     }
 };
 
-/* At one value, of r or scaled back z: x += due p, and the next p. first: there is no x and no p yet. */
+/* At one value of z, scaled back: x += due p, and the next p. first: there is no x and no p yet. */
 template <class T> GFNN_FN void gfnn_turn(bool first, T z, T due, T beta, T *x, T *p)
 {
     *x += due * *p;
     *p = first ? z : z + beta * *p;
 }
 
-/* x += due p, p = z / scale + beta p. Z: float or 16 bits on `wide`; plain: z is r itself. Everything is read before anything is written: where pages begin alike, a store seems
- * to meet a load. */
-template <bool plain, bool first, class T, class Z> struct gfnn_direction_t : gfnn_loop_t<T> {
+/* x += due p, p = z / scale + beta p. Z: float or 16 bits. Everything is read before
+ * anything is written: where pages begin alike, a store seems to meet a load. */
+template <bool first, class T, class Z> struct gfnn_direction_t : gfnn_loop_t<T> {
     static constexpr bool stops = true;
     T *x;
     const Z *z;
@@ -189,7 +185,7 @@ template <bool plain, bool first, class T, class Z> struct gfnn_direction_t : gf
     {
         using pack_t = gfnn_pack_t<T, V>;
         const int64_t at = gfnn_place<T>(fine, wide);
-        return {gfnn_get<V>(z + gfnn_place<Z>(fine, wide)), first ? pack_t{} : gfnn_get<V>(p + at),
+        return {gfnn_get<V>(z + wide), first ? pack_t{} : gfnn_get<V>(p + at),
                 first ? pack_t{} : gfnn_get<V>(x + at)};
     }
     GFNN_PUT(const C &c, int64_t fine, int64_t wide, int own, values_t<V> &v, S &) const
@@ -198,8 +194,8 @@ template <bool plain, bool first, class T, class Z> struct gfnn_direction_t : gf
         const T due = c.due, beta = c.beta;
         GFNN_UNROLL
         for (int e = 0; e < V; e++) {
-            const T z_of_r = gfnn_as<T>(v.z.at[e]);
-            gfnn_turn(first, plain ? z_of_r : c.back * z_of_r, due, beta, &v.x.at[e], &v.p.at[e]);
+            const T z_of_r = c.back * gfnn_as<T>(v.z.at[e]);
+            gfnn_turn(first, z_of_r, due, beta, &v.x.at[e], &v.p.at[e]);
         }
         if (!first)
             gfnn_put(x + at, own, v.x);

@@ -99,36 +99,6 @@ GFNN_FN int gfnn_beyond(int i, int width, int n)
     return i < width ? i - width : i - width + n;
 }
 
-/* Which layers of own nodes lie on a mirror face: at[2 d] the first across direction d, at[2 d + 1]
- * the last. */
-typedef struct {
-    bool at[6];
-} gfnn_held_t;
-
-static inline gfnn_held_t gfnn_held(const gfnn_box_t *box)
-{
-    gfnn_held_t held;
-    for (int d = 0; d < 3; d++) {
-        held.at[2 * d] = box->faces == GFNN_MIRROR && box->first[d] == 0;
-        held.at[2 * d + 1] = box->faces == GFNN_MIRROR && box->first[d] + box->n[d] == box->N[d];
-    }
-    return held;
-}
-
-/* Tells whether component d is held at position i of the n along direction d. */
-GFNN_FN bool gfnn_is_held(const gfnn_held_t *held, int d, int i, int n)
-{
-    return (held->at[2 * d] && i == 0) || (held->at[2 * d + 1] && i == n - 1);
-}
-
-/* Node (s, t) of a layer across direction d. */
-GFNN_FN void gfnn_on_layer(int d, int layer, int s, int t, int at[3])
-{
-    at[0] = d == 0 ? layer : s;
-    at[1] = d == 0 ? s : d == 1 ? layer : t;
-    at[2] = d == 2 ? layer : t;
-}
-
 /* --- conjugate gradients and Newmark --- */
 
 /* of_v = 4/dt + rayleigh_a */
@@ -178,15 +148,8 @@ GFNN_FN void gfnn_add_corner(const gfnn_corners_t *part, int a, double w, double
         D[b] += w * part->fixed[a][b] + square * part->shear[a][b];
 }
 
-/* Inverts the block of the components that are not held. The held ones, which are 0 in r, are
- * decoupled. Changes D. */
-GFNN_FN void gfnn_invert(double D[GFNN_BLOCK], const bool held[3], float *inverse, int64_t bare)
+GFNN_FN void gfnn_invert(const double D[GFNN_BLOCK], float *inverse, int64_t bare)
 {
-    for (int c = 0; c < 3; c++)
-        if (held[c]) {
-            D[c] = 1;
-            D[3 + c] = D[3 + (c + 2) % 3] = 0; /* xy yz zx: with the next one, and the one before */
-        }
     const double xx = D[1] * D[2] - D[4] * D[4];
     const double xy = D[4] * D[5] - D[3] * D[2];
     const double zx = D[3] * D[4] - D[1] * D[5];

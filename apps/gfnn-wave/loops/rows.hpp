@@ -73,6 +73,83 @@ struct gfnn_row_t {
     }
 };
 
+/* Fills the ghosts of a box alone: rows that have own nodes, then those that are all ghosts. */
+template <class T> struct gfnn_wrap_t {
+    gfnn_lines_t lines;
+    int n[3], width;
+    T *x;
+
+    gfnn_wrap_t(const gfnn_grid_t &g, int width_, void *x_)
+        : lines(g), width(width_), x(static_cast<T *>(x_))
+    {
+        for (int d = 0; d < 3; d++)
+            n[d] = static_cast<int>(g.n[d]);
+    }
+    int64_t own() const
+    {
+        return static_cast<int64_t>(n[1]) * n[2] * GFNN_SHARE;
+    }
+    int64_t all() const
+    {
+        return static_cast<int64_t>(n[1] + 2 * width) * (n[2] + 2 * width) * GFNN_SHARE;
+    }
+    GFNN_METHOD void row(int first, int j, int k) const
+    {
+        const int last = n[0], deep = width;
+        for (int c = 0; c < 3; c++) {
+            T *to = x + c * lines.plane + lines.at(0, j, k);
+            const T *from =
+                x + c * lines.plane + lines.at(0, gfnn_wrapped(j, n[1]), gfnn_wrapped(k, n[2]));
+            if (to != from) {
+                GFNN_SIMD()
+                for (int i = first; i < last; i += GFNN_SHARE)
+                    to[i] = from[i];
+            }
+            for (int i = first; i < deep; i += GFNN_SHARE) {
+                to[-1 - i] = from[last - 1 - i];
+                to[last + i] = from[i];
+            }
+        }
+    }
+    GFNN_METHOD void operator()(int64_t index) const
+    {
+        const int first = static_cast<int>(index % GFNN_SHARE), both = 2 * width;
+        const int number = static_cast<int>(index / GFNN_SHARE), ghost = number - n[1] * n[2];
+        const int beside = ghost - both * n[2];
+        if (ghost < 0)
+            row(first, number % n[1], number / n[1]);
+        else if (beside < 0)
+            row(first, gfnn_beyond(ghost % both, width, n[1]), ghost / both);
+        else
+            row(first, beside % (n[1] + both) - width,
+                gfnn_beyond(beside / (n[1] + both), width, n[2]));
+    }
+};
+
+/* wrap of gfnn_vectors_t over a back end L. On a CPU a thread takes the ghosts of its own rows, and
+ * as many of the other rows as each other thread. */
+template <class L> struct gfnn_ghosts_of {
+    template <class T> static void fill(const gfnn_wrap_t<T> &body)
+    {
+        const int64_t own = body.own();
+        if constexpr (L::on_host) {
+            L::each(own, body);
+            L::each(body.all() - own, [=](int64_t index) { body(own + index); });
+        } else {
+            L::each(body.all(), body);
+        }
+    }
+    static void wrap(const gfnn_view_t *view, int width, rt_type_t type, void *x)
+    {
+        if (type == RT_F64)
+            fill(gfnn_wrap_t<double>(view->box->fine, width, x));
+        else if (type == RT_F32)
+            fill(gfnn_wrap_t<float>(view->box->wide, width, x));
+        else
+            fill(gfnn_wrap_t<uint16_t>(view->box->wide, width, x));
+    }
+};
+
 /* The scalars of conjugate gradients as loops read them, where they are in host memory; cg NULL:
  * none. What the preconditioner gets is not stored here. */
 template <class T> struct gfnn_host_scalars_t {
@@ -161,7 +238,7 @@ static inline void gfnn_row_lower(int n, T scale, const T *r, Low *low)
 }
 
 /* Runs loops on a CPU. For::each(n, f) calls f(0) .. f(n - 1), by threads. */
-template <class For> struct gfnn_host_loops_t {
+template <class For> struct gfnn_host_loops_t : For {
     /* Runs a loop, calls after(line, its values, places) for each row of a component when it is done,
      * and leaves the sums over all rows. */
     template <class Loop, class After>

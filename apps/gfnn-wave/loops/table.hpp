@@ -41,15 +41,15 @@ template <class L, class T> struct gfnn_loops_of {
         else
             L::run_cg(view, cg, gfnn_dots_t<false, T, Z>{{}, z, of_r, of_r});
     }
-    template <bool plain, class Z>
+    template <class Z>
     static void turn(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, void *x, const Z *z,
                      void *p)
     {
         T *to = static_cast<T *>(x), *along = static_cast<T *>(p);
         if (first)
-            L::run_cg(view, cg, gfnn_direction_t<plain, true, T, Z>{{}, to, z, along});
+            L::run_cg(view, cg, gfnn_direction_t<true, T, Z>{{}, to, z, along});
         else
-            L::run_cg(view, cg, gfnn_direction_t<plain, false, T, Z>{{}, to, z, along});
+            L::run_cg(view, cg, gfnn_direction_t<false, T, Z>{{}, to, z, along});
     }
     static void dots(const gfnn_view_t *view, gfnn_cg_t *cg, const float *z, const void *r,
                      const void *q)
@@ -59,12 +59,7 @@ template <class L, class T> struct gfnn_loops_of {
     static void direction(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, void *x,
                           const float *z, void *p)
     {
-        turn<false>(view, cg, first, x, z, p);
-    }
-    static void direction_plain(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, void *x,
-                                const void *r, void *p)
-    {
-        turn<true>(view, cg, first, x, static_cast<const T *>(r), p);
+        turn(view, cg, first, x, z, p);
     }
     static void arrive(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, const void *x,
                        const void *p, double *du)
@@ -86,7 +81,6 @@ template <class L, class T> struct gfnn_loops_of {
         t.update_bj = L::template update_bj<T>;
         t.dots = dots;
         t.direction = direction;
-        t.direction_plain = direction_plain;
         t.arrive = arrive;
         return t;
     }
@@ -147,7 +141,6 @@ template <class L> struct gfnn_vectors_of_back_end {
         t.to_half = to_half;
         t.newmark_before = newmark_before;
         t.newmark_after = newmark_after;
-        t.hold = L::hold;
         t.wrap = L::wrap;
         t.set_up = L::set_up;
         t.tear_down = L::tear_down;

@@ -98,7 +98,6 @@ static int product(gfnn_solver_t *s, gfnn_product_t *a)
         regions = boundary(s, a, &inner, all, 1);
         rt_timer_stop(name);
     }
-    s->vectors->hold(&s->view_vec, single ? NULL : a->y, single ? a->y : NULL);
     return regions;
 }
 
@@ -164,8 +163,6 @@ void gfnn_predict_from(gfnn_solver_t *s, void *r, bool low, void *z)
     else
         predictor->apply(&s->view_net, &s->network, r, z);
     rt_timer_stop("predictor");
-    if (!low)
-        s->vectors->hold(&s->view_vec, NULL, z);
 }
 
 void gfnn_predict(gfnn_solver_t *s)

@@ -105,10 +105,8 @@ static void new_solve_arrays(gfnn_solver_t *s)
     const struct {
         float **x;
         bool needed;
-    } wide[] = {{&s->z, config->precond != GFNN_NONE},
-                {&s->r32, gfnn_needs_r32(config)},
-                {&s->other, cheb},
-                {&s->t32, cheb}};
+    } wide[] = {{&s->r32, gfnn_needs_r32(config)}, {&s->other, cheb}, {&s->t32, cheb}};
+    s->z = wide_new(s);
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
         if (wide[i].needed)
             *wide[i].x = wide_new(s);

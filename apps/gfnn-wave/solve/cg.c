@@ -74,7 +74,7 @@ static void settle(const gfnn_place_t *place, gfnn_stage_t stage)
     const bool alone = stage == GFNN_STARTED || stage == GFNN_APPLIED || stage == GFNN_RENEWED ||
                        (stage == GFNN_UPDATED && !method->fused);
     rt_comm_sum(sums, alone ? 1 : 2);
-    if (stage == GFNN_STARTED && !method->plain && !method->fused)
+    if (stage == GFNN_STARTED && !method->fused)
         rt_comm_max(sums + 1, 1);
     gfnn_form(place->cg, stage);
 }
@@ -195,12 +195,10 @@ static void precondition(gfnn_solver_t *s, const gfnn_method_t *method, bool fir
 /* Makes x += alpha p of the iteration before, and p = z + beta p. */
 static void turn(gfnn_solver_t *s, const gfnn_method_t *method, bool first)
 {
-    if (!method->plain && !method->fused)
+    if (!method->fused)
         precondition(s, method, first);
     gfnn_start(s, "direction");
-    if (method->plain)
-        loops(s)->direction_plain(&s->view_vec, s->scalars.cg, first, s->cg.x, s->cg.r, s->cg.p);
-    else if (has_low_z(s))
+    if (has_low_z(s))
         loops(s)->direction_low(&s->view_vec, s->scalars.cg, first, s->cg.x, (uint16_t *)s->z,
                                 s->cg.p);
     else
@@ -270,16 +268,15 @@ static gfnn_told_t run_on(gfnn_solver_t *s, const gfnn_method_t *method, double 
 int64_t gfnn_cg(gfnn_solver_t *s)
 {
     const gfnn_config_t *config = s->problem->config;
-    const bool single = gfnn_is_single(config), plain = config->precond == GFNN_NONE;
-    const gfnn_method_t method = {
-        .plain = plain,
-        .fused = config->precond == GFNN_BJ,
-        .flexible = gfnn_has_network(config),
-        .single = single,
-        .unscaled = plain || (single && !gfnn_reads_low(config) && !gfnn_needs_r32(config)),
-        .drop = single ? GFNN_DROP : 0,
-        .tolerance = config->tolerance,
-        .most_iterations = config->max_iterations};
+    const bool single = gfnn_is_single(config);
+    const gfnn_method_t method = {.fused = config->precond == GFNN_BJ,
+                                  .flexible = gfnn_has_network(config),
+                                  .single = single,
+                                  .unscaled =
+                                      single && !gfnn_reads_low(config) && !gfnn_needs_r32(config),
+                                  .drop = single ? GFNN_DROP : 0,
+                                  .tolerance = config->tolerance,
+                                  .most_iterations = config->max_iterations};
     int64_t k = 0;
     int rests = 0;
     begin(s, &method);

@@ -40,11 +40,11 @@ typedef enum {
 
 /* What the app asks for. */
 typedef struct {
-    bool plain, fused; /* B = 1; z comes with the update (bj) */
-    bool flexible;     /* beta is Polak's and Ribiere's */
-    bool single;       /* x, r, p and q are FP32 */
-    bool unscaled;     /* B gets r as it is */
-    double drop;       /* GFNN_DROP; 0: never */
+    bool fused;    /* z comes with the update (bj) */
+    bool flexible; /* beta is Polak's and Ribiere's */
+    bool single;   /* x, r, p and q are FP32 */
+    bool unscaled; /* B gets r as it is */
+    double drop;   /* GFNN_DROP; 0: never */
     double tolerance;
     int64_t most_iterations;
 } gfnn_method_t;
@@ -125,8 +125,6 @@ GFNN_CG_FN void gfnn_form_start(gfnn_cg_t *cg)
     cg->told.residual = cg->ff == 0 ? 0 : 1;
     cg->told.progress = cg->ff == 0;
     gfnn_keep_residual(cg, 0);
-    if (cg->method.plain)
-        gfnn_form_beta(cg, cg->rr, 0);
 }
 
 GFNN_CG_FN void gfnn_form_end(gfnn_cg_t *cg)
@@ -140,8 +138,8 @@ GFNN_CG_FN void gfnn_form_end(gfnn_cg_t *cg)
     cg->told.progress = 2 * iterations + (iterations >= method->most_iterations ||
                                           cg->told.residual < method->tolerance ||
                                           cg->told.residual < cg->level || !finite);
-    if (method->plain || method->fused)
-        gfnn_form_beta(cg, method->plain ? cg->rr : cg->sums[1], 0);
+    if (method->fused)
+        gfnn_form_beta(cg, cg->sums[1], 0);
 }
 
 /* Takes z . r of a new r, which is the first, or took the place of the last. */
@@ -162,8 +160,6 @@ GFNN_CG_FN void gfnn_form_renewed(gfnn_cg_t *cg)
     cg->due = 0;
     if (!(cg->told.residual < cg->method.tolerance))
         cg->told.progress &= ~(int64_t)1;
-    if (cg->method.plain)
-        gfnn_form_begun(cg, cg->rr);
 }
 
 /* Forms what follows from the sums of a stage. */

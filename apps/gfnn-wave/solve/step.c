@@ -83,7 +83,6 @@ static void right_hand_side(gfnn_solver_t *s, double time)
     gfnn_start(s, "force");
     s->vectors->axpby(&s->view_vec, unit, s->x, unit, s->f);
     add_force(s, time);
-    s->vectors->hold(&s->view_vec, s->f, NULL);
     rt_timer_stop("force");
 }
 
