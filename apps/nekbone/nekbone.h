@@ -95,6 +95,13 @@ double nek_geometry_at(int n, const double *w, const double *D, const double *xy
 /* Returns the global index of point (i, j, k) of local element e: the same for all copies of a
  * point. */
 int64_t nek_global_index(const nek_config_t *config, int64_t e, int i, int j, int k);
+/* Finds the points along direction d that no other rank has, of an element at `at` in the whole
+ * mesh: [from, to). */
+void nek_own_points(const nek_config_t *config, int d, int64_t at, int *from, int *to);
+/* Returns where an array has point l (i, j, k) of local element e. */
+typedef int64_t nek_index_fn(int n, int64_t e, const int l[3]);
+/* Lists the points of this rank that other ranks have too, without those on the boundary. */
+void nek_list_outer(const nek_config_t *config, nek_index_fn *index, rt_halo_list_t *list);
 
 /* --- solve.c: the conjugate gradients, over a rung's function table --- */
 struct nek_solver {

@@ -100,12 +100,10 @@ static int64_t coordinate(const nek_config_t *config, int64_t e, int d)
            config->local[d];
 }
 
-/* Finds the points of element e along direction d that no other rank has: [from, to). */
-static void own_points(const nek_config_t *config, int64_t e, int d, int *from, int *to)
+/* Finds the points of local element e along direction d that no other rank has: [from, to). */
+static void own_points(const fused_t *f, int64_t e, int d, int *from, int *to)
 {
-    int64_t at = coordinate(config, e, d), last = config->local[d] - 1;
-    *from = at == 0 && config->first[d] > 0;
-    *to = config->n - (at == last && config->first[d] + config->local[d] < config->elements[d]);
+    nek_own_points(f->config, d, f->config->first[d] + coordinate(f->config, e, d), from, to);
 }
 
 /* Sets both lines to their sum. */
@@ -127,8 +125,8 @@ static void face_x(const fused_t *f, int64_t e)
 {
     const int n = f->config->n, n2 = n * n, n3 = n2 * n;
     int j0, j1, k0, k1;
-    own_points(f->config, e, 1, &j0, &j1);
-    own_points(f->config, e, 2, &k0, &k1);
+    own_points(f, e, 1, &j0, &j1);
+    own_points(f, e, 2, &k0, &k1);
     double *b = f->v + e * n3, *a = b - n3 + n - 1;
     for (int k = k0; k < k1; k++)
         for (int j = j0; j < j1; j++) {
@@ -141,8 +139,8 @@ NEK_INLINE void face_y(const int n, const fused_t *f, int64_t e)
 {
     const int n2 = n * n, n3 = n2 * n;
     int i0, i1, k0, k1;
-    own_points(f->config, e, 0, &i0, &i1);
-    own_points(f->config, e, 2, &k0, &k1);
+    own_points(f, e, 0, &i0, &i1);
+    own_points(f, e, 2, &k0, &k1);
     double *b = f->v + e * n3, *a = b - f->config->local[0] * n3 + (n - 1) * n;
     for (int k = k0; k < k1; k++)
         sum_line(n, i0, i1, a + k * n2, b + k * n2);
@@ -152,8 +150,8 @@ NEK_INLINE void face_z(const int n, const fused_t *f, int64_t e)
 {
     const int n2 = n * n, n3 = n2 * n;
     int i0, i1, j0, j1;
-    own_points(f->config, e, 0, &i0, &i1);
-    own_points(f->config, e, 1, &j0, &j1);
+    own_points(f, e, 0, &i0, &i1);
+    own_points(f, e, 1, &j0, &j1);
     double *b = f->v + e * n3;
     double *a = b - f->config->local[0] * f->config->local[1] * n3 + (n - 1) * n2;
     for (int j = j0; j < j1; j++)
@@ -352,22 +350,9 @@ static void fused_cg(nek_solver_t *s)
 
 /* --- what only this rung needs --- */
 
-/* Lists the points of element e that other ranks share. */
-static void list_outer(const nek_config_t *config, int64_t e, rt_halo_list_t *list)
+static int64_t position(int n, int64_t e, const int l[3])
 {
-    const int n = config->n;
-    int from[3], to[3];
-    for (int d = 0; d < 3; d++)
-        own_points(config, e, d, &from[d], &to[d]);
-    for (int q = 0; q < n * n * n; q++) {
-        const int at[3] = {q % n, q / n % n, q / (n * n)};
-        bool own = true;
-        for (int d = 0; d < 3; d++)
-            own = own && at[d] >= from[d] && at[d] < to[d];
-        if (!own)
-            rt_halo_list_add(list, e * n * n * n + q,
-                             nek_global_index(config, e, at[0], at[1], at[2]), false);
-    }
+    return ((e * n + l[2]) * n + l[1]) * n + l[0];
 }
 
 /* Makes a halo of the points that other ranks share, with all copies of this rank. */
@@ -375,8 +360,7 @@ static rt_halo_t *outer_halo(const nek_config_t *config, const char *transport)
 {
     rt_halo_list_t list = {0};
     while (rt_halo_list_again(&list))
-        for (int64_t e = 0; e < config->local_elements; e++)
-            list_outer(config, e, &list);
+        nek_list_outer(config, position, &list);
     return rt_halo_of_list(
         &list, false,
         (rt_halo_desc_t){

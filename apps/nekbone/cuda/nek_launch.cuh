@@ -19,7 +19,6 @@ typedef struct {
     nek_source source;
     int per_block;
     unsigned blocks, threads;
-    unsigned most; /* most blocks, if each takes several elements in turn; else 0 */
 } nek_launch_t;
 
 /* Parameters of a rung that uses this operator; the second only for rungs that read factors. */
@@ -111,7 +110,6 @@ static inline nek_launch_t nek_make_launch(const nek_view_t *view, bool sources,
     l.blocks = rt_blocks(static_cast<size_t>(view->elements), static_cast<unsigned>(l.per_block));
     l.threads = static_cast<unsigned>(nek_whole_warps(l.per_block * view->n * view->n));
     l.source = source;
-    l.most = 0;
     if (sources && choice[NEK_FACTORS] > 0)
         l.source = static_cast<nek_source>(choice[NEK_FACTORS] - 1);
     return l;
@@ -128,14 +126,15 @@ template <class Kernel> int nek_fit(Kernel *kernel, int threads, size_t shared)
     return blocks;
 }
 
-/* Prepares the launch of a kernel over elements: allows its shared memory, and finds out how many
- * blocks take turns. */
+/* Prepares the launch of a kernel over elements: allows its shared memory, and starts as many blocks
+ * as are resident if they take elements in turn. */
 template <class Factors, class Kernel>
 void nek_set_up_launch(nek_launch_t *l, Kernel *kernel, size_t shared)
 {
-    const int blocks = nek_fit(kernel, static_cast<int>(l->threads), shared);
-    if (Factors::takes_turns)
-        l->most = static_cast<unsigned>(blocks * rt_device_gpu()->multiprocessors);
+    const int fit = nek_fit(kernel, static_cast<int>(l->threads), shared);
+    const auto most = static_cast<unsigned>(fit * rt_device_gpu()->multiprocessors);
+    if (Factors::takes_turns && most < l->blocks)
+        l->blocks = most;
 }
 
 /* Returns what "auto" means for the factors in `fused` and `onepass`, whose kernel needs so much

@@ -38,14 +38,6 @@ constexpr int nek_blocks_of(int threads, int registers)
     return blocks > 0 ? blocks : 1;
 }
 
-/* The elements that one launch works on: those at first .. end - 1 of `order`. */
-typedef struct {
-    const int *order; /* of all elements; NULL: in their own order */
-    int first, end;
-    int first_block; /* number of its first block among the blocks of all launches */
-    unsigned blocks; /* of this launch */
-} nek_part_t;
-
 /* The sides of an element that are on the boundary of the box, one bit each: x0 x1 y0 y1 z0 z1. */
 typedef uint8_t nek_outside_t;
 
@@ -56,27 +48,25 @@ template <int n> struct nek_place {
     bool active;
     double *rows, *planes; /* of this element */
 
-    /* `memory`: rows, then planes, of `per_block` elements */
-    __device__ __forceinline__ nek_place(const nek_part_t &part, int per_block, double *memory)
+    /* first: element of the block. `memory`: rows, then planes, of `per_block` elements */
+    __device__ __forceinline__ nek_place(int first, int elements, int per_block, double *memory)
     {
         using shape = nek_shape<n>;
         own = threadIdx.x / shape::n2;
-        e = part.first + blockIdx.x * per_block + own;
-        active = own < per_block && e < part.end;
+        e = first + own;
+        active = own < per_block && e < elements;
         t = threadIdx.x - own * shape::n2;
         if (!active) {
             t = own = 0;
-            e = part.first + blockIdx.x * per_block;
+            e = first;
         }
-        if (part.order)
-            e = __ldg(part.order + e);
         i = t % n;
         j = t / n;
         rows = memory + own * shape::rows;
         planes = memory + per_block * shape::rows + own * shape::planes;
     }
     __device__ __forceinline__ nek_place(int elements, int per_block, double *memory)
-        : nek_place(nek_part_t{nullptr, 0, elements, 0, 0}, per_block, memory)
+        : nek_place(blockIdx.x * per_block, elements, per_block, memory)
     {
     }
 };
@@ -266,12 +256,5 @@ template <int n> struct nek_factors<n, NEK_BULK> {
         others = all + static_cast<size_t>(next) * 6 * shape::n3 + (G - memory);
     }
 };
-
-/* Returns the element that a block takes in turn number `turn`, from 0 on; -1: none is left. */
-__device__ __forceinline__ int nek_element_of_turn(const nek_part_t &part, int turn)
-{
-    const int place = part.first + static_cast<int>(blockIdx.x + turn * gridDim.x);
-    return place >= part.end ? -1 : part.order ? __ldg(part.order + place) : place;
-}
 
 #endif

@@ -50,12 +50,12 @@ template <int n, class Pass>
 __global__ void __launch_bounds__(nek_shape<n>::threads, Pass::blocks())
     nek_pass_kernel(const __grid_constant__ nek_halves<n> D,
                     const __grid_constant__ nek_vectors_t<typename Pass::factors_t::from_t> a,
-                    const nek_part_t part, int it)
+                    int it)
 {
     using factors_t = typename Pass::factors_t;
     extern __shared__ __align__(128) double memory[];
     double *const lines = memory + a.per_block * factors_t::shared;
-    nek_place<n> at(part, a.per_block, lines);
+    nek_place<n> at(a.elements, a.per_block, lines);
     factors_t factors(a.factors, at, a.elements, a.per_block, memory);
     /* The column is located while the kernel before still runs. */
     nek_column<n> v(a.v, a.elements, at.e, at.i, at.j, a.outside[at.e], a.half);
@@ -67,11 +67,12 @@ __global__ void __launch_bounds__(nek_shape<n>::threads, Pass::blocks())
     rt_wait_for_previous();
     const Pass of(a, it, spare);
     if constexpr (factors_t::takes_turns) {
-        for (int turn = 1;; turn++) {
-            int next;
+        for (;;) {
+            const int after = at.e + static_cast<int>(gridDim.x),
+                      next = after < a.elements ? after : -1;
             nek_outside_t outside;
             of.pass(D, a, at, nek_columns<n>(a, at, v), factors, sum, [&] {
-                next = factors.next = nek_element_of_turn(part, turn);
+                factors.next = next;
                 outside = next < 0 ? 0 : a.outside[next];
             });
             if (next < 0)
@@ -84,7 +85,7 @@ __global__ void __launch_bounds__(nek_shape<n>::threads, Pass::blocks())
         of.pass(D, a, at, column, factors, sum, [] {});
     }
     rt_let_next_start();
-    nek_leave_sums(a.scalars, part.first_block, sum);
+    nek_leave_sums(a.scalars, sum);
 }
 
 /* --- the solve --- */
@@ -109,10 +110,8 @@ void nek_pass(const nek_solver_t *s, const nek_line_data<From> *d, int it)
 {
     const nek_vectors_t<From> &a = d->vectors;
     const nek_halves<n> D = nek_halve<n>(s->view.D_host);
-    nek_elements(d->exchange, a.v, [&](bool chained, const nek_part_t &part) {
-        rt_launch(chained, nek_pass_kernel<n, Pass>, part.blocks, d->launch.threads,
-                  Pass::bytes(a.per_block), D, a, part, it);
-    });
+    rt_launch_chained(nek_pass_kernel<n, Pass>, d->launch.blocks, d->launch.threads,
+                      Pass::bytes(a.per_block), D, a, it);
     nek_gather<n, Scalars>(d->exchange, a.scalars, a.v, it);
 }
 
@@ -134,8 +133,10 @@ void nek_line_set_up(nek_solver_t *s, nek_line_data<From> *d, Kernel *adding)
 {
     const nek_config_t *config = s->problem->config;
     const int fit = nek_fit(adding, static_cast<int>(d->launch.threads), 0);
-    d->adding_blocks = nek_adding_blocks(fit * rt_device_gpu()->multiprocessors, d->launch.blocks);
-    d->exchange = nek_exchange_new<n>(s, d->launch);
+    d->adding_blocks =
+        nek_adding_blocks(fit * rt_device_gpu()->multiprocessors,
+                          rt_blocks(static_cast<size_t>(s->view.elements), d->launch.per_block));
+    d->exchange = nek_exchange_new<n>(s);
     nek_vectors_t<From> &a = d->vectors;
     a.b = s->b;
     a.x = s->x;
@@ -147,8 +148,8 @@ void nek_line_set_up(nek_solver_t *s, nek_line_data<From> *d, Kernel *adding)
     a.per_block = d->launch.per_block;
     a.half = config->communication ? 0.5 : 1.0;
     a.alone = !config->communication;
-    a.scalars = nek_scalars_new(s->iterations, static_cast<int>(d->exchange.element_blocks),
-                                d->exchange.on_stream);
+    a.scalars = nek_scalars_new(s->iterations, static_cast<int>(d->launch.blocks),
+                                d->exchange.halo && rt_halo_on_stream(d->exchange.halo));
 }
 
 template <class From> void nek_line_tear_down(nek_solver_t *s)

@@ -75,17 +75,15 @@ template <int count> __device__ __forceinline__ void nek_block_sums(double (&sum
     }
 }
 
-/* For the element kernel: adds its threads' sums and writes them to `partial`. first_block: number
- * of the first block of this launch among those of all elements. */
+/* For the element kernel: adds its threads' sums and writes them to `partial`. */
 template <int count>
-__device__ __forceinline__ void nek_leave_sums(const nek_scalars_t &s, int first_block,
-                                               double (&sum)[count])
+__device__ __forceinline__ void nek_leave_sums(const nek_scalars_t &s, double (&sum)[count])
 {
     nek_block_sums(sum);
     if (threadIdx.x == 0) {
 #pragma unroll
         for (int q = 0; q < count; q++)
-            s.partial[q * s.blocks + first_block + blockIdx.x] = sum[q];
+            s.partial[q * s.blocks + blockIdx.x] = sum[q];
     }
 }
 

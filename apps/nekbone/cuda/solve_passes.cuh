@@ -272,8 +272,7 @@ __global__ void __launch_bounds__(nek_shape<n>::threads, nek_factors_ahead<n>::b
     }
     const double scale = 1 / cg.scale;
     for (int first = nek_first(a); first < a.elements; first += nek_turn(a)) {
-        const nek_part_t part = {nullptr, first - nek_first(a), a.elements, 0, 0};
-        const nek_place<n> at(part, a.per_block, memory);
+        const nek_place<n> at(first, a.elements, a.per_block, memory);
         const place_t<n> mine(a, first);
         factors.begin_turn(at, first + nek_turn(a));
         const size_t own = static_cast<size_t>(at.e) * n3 + at.t;

@@ -113,11 +113,10 @@ static double *make_vertices(const nek_config_t *config)
     std::vector<double> xyz;
     for (int64_t e = 0; e < config->local_elements; e++) {
         int64_t at[3];
-        nek_place_element(config, e, at);
+        nek_element_position(config, e, at);
         for (int vertex = 0; vertex < 8; vertex++)
             for (int d = 0; d < 3; d++)
-                xyz.push_back(2.0 *
-                              static_cast<double>(config->first[d] + at[d] + (vertex >> d & 1)));
+                xyz.push_back(2.0 * static_cast<double>(at[d] + (vertex >> d & 1)));
     }
     return static_cast<double *>(rt_clone(xyz.data(), xyz.size(), sizeof(double), RT_DEVICE));
 }
