@@ -96,8 +96,7 @@ static void collect_entries(rt_halo_setup_t *setup)
     rt_halo_item_t *next = setup->entry;
     for (int64_t i = 0; i < desc->n; i++)
         if (desc->gid[i] >= 0)
-            *next++ =
-                (rt_halo_item_t){desc->gid[i], (int32_t)i, desc->owner && desc->owner[i] ? -1 : 1};
+            *next++ = (rt_halo_item_t){desc->gid[i], (int32_t)i, desc->owner && desc->owner[i]};
     sort_items(setup->entry, n);
 }
 
@@ -120,8 +119,8 @@ static int home_of(int64_t gid)
     return (int)((x >> 33) % (uint64_t)rt_comm_size());
 }
 
-/* Tells the homes of this rank's ids how many copies it has. Returns what this rank hears as a
- * home, by rank. */
+/* Tells the homes which ids this rank has, and of which it has the owner. Returns what this rank hears
+ * as a home, by rank. */
 static rt_halo_item_t *tell_homes(const rt_halo_setup_t *setup, int64_t *count, int64_t *start,
                                   int64_t *n_heard)
 {
@@ -137,10 +136,9 @@ static rt_halo_item_t *tell_homes(const rt_halo_setup_t *setup, int64_t *count, 
         bool owner = false;
         end = run_end(entry, n, i);
         for (int64_t j = i; j < end; j++)
-            owner |= entry[j].count < 0;
-        int32_t copies = (int32_t)(end - i);
+            owner |= entry[j].owners > 0;
         told[start[home_of(entry[i].gid)]++] =
-            (rt_halo_item_t){entry[i].gid, rt_comm_rank(), owner ? -copies : copies};
+            (rt_halo_item_t){entry[i].gid, rt_comm_rank(), owner};
     }
     rt_halo_item_t *heard = rt_comm_exchange(told, count, sizeof *told, start);
     RT_FREE(told, RT_HOST);
@@ -218,9 +216,9 @@ static int count_owners(const rt_halo_setup_t *setup, const rt_halo_members_t *g
 {
     int owners = 0;
     for (int32_t i = 0; i < g->copies; i++)
-        owners += setup->entry[g->first + i].count < 0;
+        owners += setup->entry[g->first + i].owners;
     for (int32_t i = 0; i < g->sharers; i++)
-        owners += setup->sharer[g->sharer + i].count < 0;
+        owners += setup->sharer[g->sharer + i].owners;
     return owners;
 }
 
@@ -238,12 +236,12 @@ static void check_owners(const rt_halo_setup_t *setup)
     for (int r = 0; r < size; r++)
         if (all[r].gid >= 0)
             rt_refuse(RT_USAGE, "halo: global id %lld has %d owners; a copy needs exactly one",
-                      (long long)all[r].gid, all[r].count);
+                      (long long)all[r].gid, all[r].owners);
     RT_FREE(all, RT_HOST);
 }
 
-/* Lists the groups, and counts the copies of each entry over all ranks. */
-static void make_groups(rt_halo_t *halo, rt_halo_setup_t *setup)
+/* Lists the groups. */
+static void make_groups(rt_halo_setup_t *setup)
 {
     int32_t n = 0;
     for (rt_halo_members_t g = {0}; next_group(setup, &g);)
@@ -251,29 +249,19 @@ static void make_groups(rt_halo_t *halo, rt_halo_setup_t *setup)
     setup->n_groups = n;
     setup->group = RT_NEW(rt_halo_members_t, (size_t)n, RT_HOST);
     rt_halo_members_t *next = setup->group;
-
-    halo->copies = RT_NEW(int32_t, (size_t)halo->n, RT_HOST);
-    for (int64_t i = 0; i < halo->n; i++)
-        halo->copies[i] = 1;
-    for (rt_halo_members_t g = {0}; next_group(setup, &g);) {
-        if (g.copies + g.sharers == 1)
-            continue;
-        int32_t copies = g.copies;
-        for (int32_t i = 0; i < g.sharers; i++)
-            copies += abs(setup->sharer[g.sharer + i].count);
-        for (int32_t i = 0; i < g.copies; i++)
-            halo->copies[setup->entry[g.first + i].from] = copies;
-        *next++ = g;
-    }
+    for (rt_halo_members_t g = {0}; next_group(setup, &g);)
+        if (g.copies + g.sharers > 1)
+            *next++ = g;
 }
 
-void rt_halo_find_groups(rt_halo_t *halo, rt_halo_setup_t *setup)
+bool rt_halo_find_groups(rt_halo_setup_t *setup)
 {
     check_entries(setup->desc);
-    halo->has_owners = find_owners(setup->desc);
+    const bool owners = find_owners(setup->desc);
     collect_entries(setup);
     find_sharers(setup);
-    if (halo->has_owners)
+    if (owners)
         check_owners(setup);
-    make_groups(halo, setup);
+    make_groups(setup);
+    return owners;
 }

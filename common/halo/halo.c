@@ -40,14 +40,13 @@ static void choose_kernels(rt_halo_t *halo)
               rt_kind_name(halo->kind), rt_space_name(halo->space));
 }
 
-/* Adds the memory of the lists per neighbour and per entry and of the buffers to the info. */
+/* Adds the memory of the lists per neighbour and and of the buffers to the info. */
 static void count_bytes(rt_halo_t *halo)
 {
     rt_halo_info_t *info = &halo->info;
     size_t buffers = 2 * (size_t)halo->n_slots * rt_halo_slot_bytes(halo);
     size_t per_peer = sizeof *halo->peer + 4 * sizeof **halo->out;
-    info->bytes[RT_HOST] +=
-        (size_t)halo->n * sizeof *halo->copies + (size_t)halo->n_peers * per_peer;
+    info->bytes[RT_HOST] += (size_t)halo->n_peers * per_peer;
     if (halo->transport)
         info->bytes[halo->packed_space] += buffers;
     if (halo->transport && halo->wire_send != halo->packed_send)
@@ -64,13 +63,12 @@ rt_halo_t *rt_halo_new(const rt_halo_desc_t *desc)
     rt_halo_t *halo = calloc(1, sizeof *halo);
     RT_EXPECT(halo, RT_MEMORY, "no memory for a halo");
     rt_halo_setup_t setup = {.desc = desc};
-    halo->n = desc->n;
     halo->max_components = desc->max_components;
     halo->kind = desc->kind;
     halo->space = desc->space;
     choose_kernels(halo);
 
-    rt_halo_find_groups(halo, &setup);
+    halo->has_owners = rt_halo_find_groups(&setup);
     rt_halo_make_plan(halo, &setup);
     RT_FREE(setup.entry, RT_HOST);
     RT_FREE(setup.group, RT_HOST);
@@ -96,7 +94,6 @@ void rt_halo_destroy(rt_halo_t *halo)
         RT_FREE(halo->in[op], RT_HOST);
     }
     RT_FREE(halo->peer, RT_HOST);
-    RT_FREE(halo->copies, RT_HOST);
     free(halo);
 }
 
@@ -235,10 +232,4 @@ bool rt_halo_on_stream(const rt_halo_t *halo)
 rt_halo_info_t rt_halo_info(const rt_halo_t *halo)
 {
     return halo->info;
-}
-
-void rt_halo_multiplicity(const rt_halo_t *halo, double *counts)
-{
-    for (int64_t i = 0; i < halo->n; i++)
-        counts[i] = halo->copies[i];
 }

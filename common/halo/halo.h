@@ -133,16 +133,12 @@ typedef struct {
 } rt_halo_info_t;
 rt_halo_info_t rt_halo_info(const rt_halo_t *halo);
 
-/* Fills counts[n] (host, in the order of `index`): copies of each entry over all ranks, 1 for an
- * entry in no group. */
-void rt_halo_multiplicity(const rt_halo_t *halo, double *counts);
-
 /* Returns the most memory of a halo, before there is one. n_local: entries whose gid no other rank
  * holds. n_shared: entries whose gid other ranks hold, counted once per such rank (a point on a
  * face between two ranks once, on an edge of four ranks three times). Bytes in `space` while the
  * object lives. RT_HOST: everything, for fields in host memory. RT_DEVICE: what lies on the device
- * for fields there, with the inbox of transport peer. RT_PINNED: the staging buffers of such fields
- * (which also keep 4 bytes per entry on the host). */
+ * for fields there, with the inbox of transport peer. RT_PINNED: the staging buffers of such
+ * fields. */
 size_t rt_halo_predict(int64_t n_local, int64_t n_shared, int max_components, rt_space_t space);
 /* Returns the most host bytes in use at any time during rt_halo_new, without the packed buffers.
  * Positions must be below 16 times the entries; otherwise the list that finds duplicates (one bit

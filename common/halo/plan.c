@@ -27,7 +27,7 @@ enum { OWNED_LOWER, OWNED_HIGHER, OWNED_NEITHER, SECTIONS };
 static void owner_first(rt_halo_item_t *entry, const rt_halo_members_t *g)
 {
     for (int32_t i = g->first; i < g->first + g->copies; i++)
-        if (entry[i].count < 0) {
+        if (entry[i].owners > 0) {
             rt_halo_item_t owner = entry[i];
             memmove(&entry[g->first + 1], &entry[g->first], (size_t)(i - g->first) * sizeof *entry);
             entry[g->first] = owner;
@@ -38,10 +38,10 @@ static void owner_first(rt_halo_item_t *entry, const rt_halo_members_t *g)
 /* Returns the rank of the group's owner, -1 without one. Needs owner_first. */
 static int owner_rank(const rt_halo_setup_t *setup, const rt_halo_members_t *g)
 {
-    if (setup->entry[g->first].count < 0)
+    if (setup->entry[g->first].owners > 0)
         return rt_comm_rank();
     for (int32_t i = 0; i < g->sharers; i++)
-        if (setup->sharer[g->sharer + i].count < 0)
+        if (setup->sharer[g->sharer + i].owners > 0)
             return setup->sharer[g->sharer + i].from;
     return -1;
 }
@@ -206,7 +206,7 @@ static void put_shared(rt_halo_plan_t *plan, cursor_t *next, const rt_halo_setup
         return;
     plan->source[i] = -1;
     for (int32_t j = 0; j < g->sharers; j++)
-        if (setup->sharer[g->sharer + j].count < 0)
+        if (setup->sharer[g->sharer + j].owners > 0)
             plan->source[i] = slot[j];
 }
 

@@ -16,11 +16,10 @@ size_t rt_halo_predict(int64_t n_local, int64_t n_shared, int max_components, rt
     size_t plan = (local + local / (RT_HALO_PLANES + 1) + 5 * shared) * sizeof(int32_t);
     if (space == RT_PINNED)
         return buffers + SMALL;
-    size_t copies = space == RT_HOST ? (local + shared) * sizeof(int32_t) : 0;
     /* Transport peer: two places per value, each of twice its bytes. */
     size_t inbox =
         space == RT_DEVICE && rt_comm_size() > 1 && !rt_mem_device_is_emulated() ? 2 * buffers : 0;
-    return plan + buffers + inbox + copies + SMALL;
+    return plan + buffers + inbox + SMALL;
 }
 
 size_t rt_halo_predict_setup(int64_t n_local, int64_t n_shared)
@@ -32,9 +31,9 @@ size_t rt_halo_predict_setup(int64_t n_local, int64_t n_shared)
      * hears, which hashing spreads evenly to within a few percent. */
     size_t asking = rt_comm_size() > 1 ? items / 16 + 3 * items : 2 * items;
     /* At the end: entries, sharers, groups (two entries or more, or shared), the entries' groups,
-     * copies, plan. */
+     * plan. */
     size_t end = items + shared * sizeof(rt_halo_item_t) +
-                 (local / 2 + shared) * sizeof(rt_halo_members_t) + 2 * n * sizeof(int32_t) +
+                 (local / 2 + shared) * sizeof(rt_halo_members_t) + n * sizeof(int32_t) +
                  rt_halo_predict(n_local, n_shared, 0, RT_HOST);
     return (asking > end ? asking : end) + per_rank + 8 * 256 * sizeof(int64_t) + SMALL;
 }

@@ -17,12 +17,10 @@
 
 struct rt_halo {
     /* What the application said */
-    int64_t n;
     int max_components;
     rt_kind_t kind;
     rt_space_t space;
     bool has_owners;
-    int32_t *copies; /* [n] copies of each entry over all ranks; host */
     /* Which entries, which ranks */
     rt_halo_plan_t plan;
     int32_t *plan_block; /* all of the plan's arrays */
@@ -49,12 +47,11 @@ struct rt_halo {
 };
 
 /* An item of the set-up, used for two things:
- *   an entry:  from = its number, count = 1
- *   a sharer:  from = a rank, count = that rank's copies of the group
- * A negative count marks the owner, or the rank that has it. */
+ *   an entry:  from = its number, owners = 1 if it is the owner
+ *   a sharer:  from = a rank, owners = 1 if it has the owner */
 typedef struct {
     int64_t gid;
-    int32_t from, count;
+    int32_t from, owners;
 } rt_halo_item_t;
 
 /* A group with a copy on this rank. */
@@ -71,9 +68,9 @@ typedef struct {
     int32_t n_groups;
 } rt_halo_setup_t;
 
-/* Checks the entries and finds all groups with a copy on this rank; fills setup and
- * halo->has_owners, halo->copies. Collective. */
-void rt_halo_find_groups(rt_halo_t *halo, rt_halo_setup_t *setup);
+/* Checks the entries and finds all groups with a copy on this rank; returns whether they have owners.
+ * Collective. */
+bool rt_halo_find_groups(rt_halo_setup_t *setup);
 /* Gives each (group, other rank) its slot in a message and lists what to pack, add and copy. */
 void rt_halo_make_plan(rt_halo_t *halo, rt_halo_setup_t *setup);
 

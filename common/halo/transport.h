@@ -1,8 +1,5 @@
 /*
- * halo/transport.h - how packed messages move between ranks.
- *
- * Public so that a test can put a transport of its own in place (to drop a message, say), and so
- * that a new one is one table.
+ * halo/transport.h - how packed messages move between ranks. A new transport is one table.
  */
 #ifndef RT_HALO_TRANSPORT_H
 #define RT_HALO_TRANSPORT_H
@@ -45,8 +42,6 @@ extern const rt_transport_t rt_transport_peer; /* in builds with CUDA */
 
 /* Refuses a name that --transport does not know, or that this build lacks. */
 void rt_transport_check(const char *name);
-/* For tests: use this transport for halos made from now on (NULL: as the description says). */
-void rt_halo_force_transport(const rt_transport_t *transport);
 
 /* Value i that rank `from` sends to rank `to` in a trial. */
 static inline double rt_trial_value(int from, int to, int64_t i)

@@ -31,13 +31,6 @@ static const struct {
 };
 enum { KNOWN = sizeof known / sizeof *known };
 
-static const rt_transport_t *forced;
-
-void rt_halo_force_transport(const rt_transport_t *transport)
-{
-    forced = transport;
-}
-
 static bool on_gpu(const rt_halo_t *halo)
 {
     return halo->plan_space == RT_DEVICE && !rt_mem_device_is_emulated();
@@ -178,10 +171,6 @@ bool rt_halo_is_cut(const char *transport)
 
 const rt_transport_t *rt_halo_choose_transport(rt_halo_t *halo, const char *name)
 {
-    if (forced) {
-        snprintf(halo->choice, sizeof halo->choice, "%s: forced by a test", forced->name);
-        return forced;
-    }
     if (strcmp(name, "none") == 0) {
         snprintf(halo->choice, sizeof halo->choice, "none: asked for, ranks do not communicate");
         return NULL;
