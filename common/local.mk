@@ -64,8 +64,8 @@ common_librooftop_a_SOURCES = \
 	common/judge/work.h common/judge/work.c \
 	common/app/app.h common/app/context.h common/app/context.c common/app/ladder.h common/app/ladder.c \
 	common/app/grade.c common/app/parameter.h common/app/team.h common/app/team.c common/app/version.c \
-	common/tune/choose.c common/tune/finals.c common/tune/force.h common/tune/print.c common/tune/search.c \
-	common/tune/store.c common/tune/trials.h common/tune/tune.h common/tune/tune.c common/tune/tune_file.h \
+	common/tune/choose.c common/tune/force.h common/tune/print.c common/tune/search.c \
+	common/tune/store.c common/tune/tune.h common/tune/tune.c common/tune/tune_file.h \
 	common/tune/tune_file.c common/tune/tuning.h \
 	common/driver/driver.h common/driver/choose.c common/driver/job.h common/driver/job.c \
 	common/driver/main.c common/driver/options.c common/driver/report.c common/driver/rung.c \
@@ -111,7 +111,7 @@ endif
 # Installed is what an app may include, in the folders that the includes name. These are for the runtime itself.
 rt_private_headers = base/free_memory.h base/mem_backend.h base/opt_slot.h driver/job.h halo/kernels.h halo/kernels.hpp halo/state.h \
 	measure/ceiling_gpu.hpp measure/ceiling_loops.h measure/messages.h mesh/builder.h mesh/gmsh.h tune/force.h \
-	tune/trials.h tune/tune_file.h tune/tuning.h
+	tune/tune_file.h tune/tuning.h
 # main() of every program, which each app's local.mk compiles with RT_APP, its table.
 EXTRA_DIST += common/driver/program.c
 rooftopincludedir = $(includedir)/rooftop
