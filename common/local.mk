@@ -57,7 +57,7 @@ common_librooftop_a_SOURCES = \
 	common/halo/wire.c \
 	common/measure/ceiling.h common/measure/ceiling.c common/measure/ceiling_host.c \
 	common/measure/meter.c \
-	common/measure/ceiling_gpu.hpp common/measure/ceiling_loops.h common/measure/messages.h common/measure/messages.c \
+	common/measure/ceiling_gpu.hpp common/measure/ceiling_loops.h \
 	common/measure/plausible.h common/measure/plausible.c common/measure/steady.h common/measure/steady.c \
 	common/judge/compare.h common/judge/compare.c common/judge/digest.h common/judge/digest.c common/judge/exchange.h common/judge/exchange.c \
 	common/judge/perturb.h common/judge/perturb.c common/judge/verify.h common/judge/verify.c \
@@ -110,7 +110,7 @@ endif
 
 # Installed is what an app may include, in the folders that the includes name. These are for the runtime itself.
 rt_private_headers = base/free_memory.h base/mem_backend.h base/opt_slot.h driver/job.h halo/kernels.h halo/kernels.hpp halo/state.h \
-	measure/ceiling_gpu.hpp measure/ceiling_loops.h measure/messages.h mesh/builder.h mesh/gmsh.h tune/force.h \
+	measure/ceiling_gpu.hpp measure/ceiling_loops.h mesh/builder.h mesh/gmsh.h tune/force.h \
 	tune/tune_file.h tune/tuning.h
 # main() of every program, which each app's local.mk compiles with RT_APP, its table.
 EXTRA_DIST += common/driver/program.c

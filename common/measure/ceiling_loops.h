@@ -137,6 +137,9 @@ void rt_ceilings_raise(rt_ceilings_t *ceilings, const double rate[RT_RATES]);
 
 /* --- meter.c --- */
 
+/* Measures a ping-pong of ranks 0 and 1: half a round trip of 8 bytes in seconds, and the bytes per
+ * second of 1 MiB. Both are 0 with one rank. Collective. */
+void rt_messages_measure(double *latency, double *bandwidth);
 /* Makes a meter of these loops; rt_meter_new chooses them by the processor. */
 rt_meter_t *rt_meter_of(const rt_loops_t *loops, rt_kind_t kind, size_t working_set,
                         double seconds);

@@ -14,7 +14,6 @@
 #include "check.h"
 #include "driver/job.h"
 #include "measure/ceiling_loops.h"
-#include "measure/messages.h"
 #include "measure/plausible.h"
 #include "measure/steady.h"
 #include "machine/comm.h"
