@@ -1,13 +1,12 @@
 /*
  * base/mem.c - memory spaces: the table of live blocks, the poison, and host memory.
  *
- * Idea: one table holds every live block, in order of address. It counts the bytes, finds a pointer
- * that is freed twice or in the wrong space, and catches a copy that runs over the end of a block
- * on a GPU, where nothing else would.
+ * Idea: one table holds every live block. It counts the bytes, finds a pointer that is freed twice or
+ * in the wrong space, and catches a copy that runs over the end of a block on a GPU, where nothing
+ * else would.
  * Advantage: a copy with the spaces mixed up fails here, with both spaces named, and not as an
  * illegal access some kernels later.
- * Price: a binary search per copy and a memmove of the table per allocation. Both are small: apps
- * hold tens of blocks and allocate outside their loops.
+ * Price: a search of the table per copy. It is short, because apps hold tens of blocks.
  *
  * Not for several threads at once.
  */
@@ -172,33 +171,18 @@ typedef struct {
 } block_t;
 
 static struct {
-    block_t *block; /* [n], in order of start; addresses of CUDA and of the host never clash */
+    block_t *block; /* [n], in no order; addresses of CUDA and of the host never clash */
     size_t n, capacity;
     size_t used[RT_SPACES], high_water[RT_SPACES];
 } table;
 
-/* Returns how many blocks start at or below `address`; only the last of them can hold it. */
-static size_t blocks_up_to(uintptr_t address)
-{
-    size_t low = 0, high = table.n;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (table.block[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* Returns the block that holds `address`, or NULL. */
 static const block_t *block_around(uintptr_t address)
 {
-    const size_t i = blocks_up_to(address);
-    if (i == 0)
-        return NULL;
-    const block_t *b = &table.block[i - 1];
-    return address - b->start < b->bytes ? b : NULL;
+    for (const block_t *b = table.block; b < table.block + table.n; b++)
+        if (address - b->start < b->bytes)
+            return b;
+    return NULL;
 }
 
 static bool table_reserve(void)
@@ -216,10 +200,7 @@ static bool table_reserve(void)
 
 static void table_insert(block_t b)
 {
-    const size_t i = blocks_up_to(b.start);
-    memmove(table.block + i + 1, table.block + i, (table.n - i) * sizeof b);
-    table.block[i] = b;
-    table.n++;
+    table.block[table.n++] = b;
     if (b.backend == &rt_mem_host)
         promised_bytes += b.bytes;
     table.used[b.space] += b.bytes;
@@ -232,9 +213,7 @@ static void table_remove(const block_t *b)
     if (b->backend == &rt_mem_host)
         promised_bytes -= b->bytes;
     table.used[b->space] -= b->bytes;
-    const size_t i = (size_t)(b - table.block);
-    table.n--;
-    memmove(table.block + i, table.block + i + 1, (table.n - i) * sizeof *b);
+    table.block[b - table.block] = table.block[--table.n];
     if (table.n == 0) { /* nothing is live, so leave nothing for a leak checker to find */
         free(table.block);
         table.block = NULL;

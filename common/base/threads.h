@@ -7,46 +7,35 @@
 
 #if defined(RT_HAVE_OPENMP) && RT_HAVE_OPENMP
 #include <omp.h>
+#else
+#define omp_get_max_threads()  1
+#define omp_set_num_threads(n) ((void)(n))
+#define omp_get_num_threads()  1
+#define omp_get_thread_num()   0
 #endif
 
 /* Returns the number of threads of the next parallel region. */
 static inline int rt_threads(void)
 {
-#if defined(RT_HAVE_OPENMP) && RT_HAVE_OPENMP
     return omp_get_max_threads();
-#else
-    return 1;
-#endif
 }
 
 /* Sets the number of threads of later parallel regions. */
 static inline void rt_threads_set(int threads)
 {
-#if defined(RT_HAVE_OPENMP) && RT_HAVE_OPENMP
     omp_set_num_threads(threads);
-#else
-    (void)threads;
-#endif
 }
 
 /* Return the number of threads of the current parallel region, and the number of this thread in
  * it. */
 static inline int rt_threads_here(void)
 {
-#if defined(RT_HAVE_OPENMP) && RT_HAVE_OPENMP
     return omp_get_num_threads();
-#else
-    return 1;
-#endif
 }
 
 static inline int rt_thread(void)
 {
-#if defined(RT_HAVE_OPENMP) && RT_HAVE_OPENMP
     return omp_get_thread_num();
-#else
-    return 0;
-#endif
 }
 
 #endif
