@@ -52,6 +52,8 @@ typedef struct rt_outcome rt_outcome_t;
 typedef struct rt_run {
     const rt_app_t *app;
     rt_options_t opt;
+    uint64_t
+        given[2]; /* the options that the user gave, of the app and of the driver (base/opt.h) */
     /* The app's own options: config_size bytes, written by its option table, by configure and by
      * extents. After these it is read-only. */
     void *config;

@@ -55,15 +55,15 @@ const rt_extras_t *rt_app_extras(const rt_app_t *app)
     return app->extras ? app->extras : &none;
 }
 
-static rt_opt_set_t own_options(const rt_run_t *run, void *target)
+static rt_opt_set_t own_options(const rt_run_t *run, void *target, uint64_t *given)
 {
-    return (rt_opt_set_t){
-        .title = "", .options = run->app->options, .n = run->app->n_options, .target = target};
+    return (rt_opt_set_t){"", run->app->options, run->app->n_options, target, given};
 }
 
 bool rt_run_given(const rt_run_t *run, const char *name)
 {
-    const rt_opt_set_t set = own_options(run, run->config);
+    uint64_t given = run->given[0];
+    const rt_opt_set_t set = own_options(run, run->config, &given);
     return rt_opt_given(&set, 1, name);
 }
 
@@ -86,10 +86,11 @@ void rt_run_refuse_ignored(const rt_run_t *run, bool ignored, const char *names,
 {
     if (!ignored)
         return;
+    uint64_t none = 0;
     void *defaults = calloc(1, run->app->config_size);
     char *copy = strdup(names), *rest = copy;
     RT_EXPECT(defaults && copy, RT_MEMORY, "no memory for the options");
-    const rt_opt_set_t set = own_options(run, defaults);
+    const rt_opt_set_t set = own_options(run, defaults, &none);
     rt_opt_parse(&set, 1, 0, NULL, NULL);
     for (char *name; (name = strtok_r(rest, " ", &rest));)
         if (rt_run_given(run, name) && is_changed(run, defaults, name))

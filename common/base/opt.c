@@ -14,7 +14,7 @@ bool rt_opt_slot_at(const rt_opt_set_t *sets, int n_sets, int i, rt_opt_slot_t *
 {
     for (int s = 0; s < n_sets; i -= sets[s++].n)
         if (i < sets[s].n) {
-            *slot = (rt_opt_slot_t){&sets[s].options[i], sets[s].target};
+            *slot = (rt_opt_slot_t){&sets[s].options[i], &sets[s]};
             return true;
         }
     return false;
@@ -36,8 +36,9 @@ static void check_tables(const rt_opt_set_t *sets, int n_sets)
         const rt_opt_t *o = slot.option;
         bool number = o->type == RT_OPT_INT || o->type == RT_OPT_REAL || o->type == RT_OPT_EXTENTS;
         rt_opt_slot_find(sets, n_sets, o->name, &same);
-        RT_EXPECT(same.option == o && same.target == slot.target, RT_INVALID,
+        RT_EXPECT(same.option == o && same.set == slot.set, RT_INVALID,
                   "option '%s' is in the tables twice", o->name);
+        RT_EXPECT(slot.set->n <= 64, RT_INVALID, "more than 64 options: %s", slot.set->title);
         RT_EXPECT(o->argument || o->type == RT_OPT_FLAG || o->type == RT_OPT_ACTION, RT_INVALID,
                   "option '%s' has no name for its value", o->name);
         RT_EXPECT(!number || o->min < o->max, RT_INVALID, "option '%s' has no range", o->name);

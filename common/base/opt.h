@@ -77,8 +77,9 @@ typedef int64_t rt_extents_t[3];
 typedef struct {
     const char *title; /* heading in --help */
     const rt_opt_t *options;
-    int n;
+    int n; /* at most 64 */
     void *target;
+    uint64_t *given; /* bit i: the user gave option i */
 } rt_opt_set_t;
 
 /* Loads a whole file, as rt_file_load (base/file.h) does: for all ranks, if there are several. */

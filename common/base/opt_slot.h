@@ -6,10 +6,10 @@
 #include "base/opt.h"
 #include "base/text.h"
 
-/* An option and the struct that it is read into. */
+/* An option and the set that it is in. */
 typedef struct {
     const rt_opt_t *option;
-    void *target;
+    const rt_opt_set_t *set;
 } rt_opt_slot_t;
 
 /* --- opt_value.c: one value --- */

@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/error.h"
@@ -15,68 +16,43 @@
 
 static void *slot_member(rt_opt_slot_t slot)
 {
-    return (char *)slot.target + slot.option->offset;
+    return (char *)slot.set->target + slot.option->offset;
 }
 
 /* --- what outlives a call --- */
 
-/* Strings that options point to. They live as long as the program: a value from a case file has no
- * other owner, and an options' struct is copied freely. */
-typedef struct kept {
-    struct kept *next;
-    char text[];
-} kept_t;
-static kept_t *kept_strings;
-
-const char *rt_opt_keep(const char *text)
+static int compare_texts(const void *a, const void *b)
 {
-    for (kept_t *k = kept_strings; k; k = k->next)
-        if (strcmp(k->text, text) == 0)
-            return k->text;
-    size_t size = strlen(text) + 1;
-    kept_t *k = malloc(sizeof *k + size);
-    RT_EXPECT(k != NULL, RT_MEMORY, "no memory for an option of %zu bytes", size);
-    memcpy(k->text, text, size);
-    k->next = kept_strings;
-    kept_strings = k;
-    return k->text;
+    return strcmp(a, b);
 }
 
-/* The members that the user set. A member is known by its address, whatever copy of the table is
- * used. */
-typedef struct given {
-    struct given *next;
-    const void *member;
-} given_t;
-static given_t *given_members;
+/* Strings that options point to live as long as the program: a value from a case file has no other
+ * owner, and an options' struct is copied freely. */
+const char *rt_opt_keep(const char *text)
+{
+    static void *kept;
+    char *const *const known = tfind(text, &kept, compare_texts);
+    if (known)
+        return *known;
+    char *copy = strdup(text);
+    RT_EXPECT(copy && tsearch(copy, &kept, compare_texts), RT_MEMORY,
+              "no memory for an option of %zu bytes", strlen(text) + 1);
+    return copy;
+}
+
+static uint64_t given_bit(rt_opt_slot_t slot)
+{
+    return UINT64_C(1) << (slot.option - slot.set->options);
+}
 
 bool rt_opt_was_given(rt_opt_slot_t slot)
 {
-    for (const given_t *g = given_members; g; g = g->next)
-        if (g->member == slot_member(slot))
-            return true;
-    return false;
+    return *slot.set->given & given_bit(slot);
 }
 
 void rt_opt_note_given(rt_opt_slot_t slot)
 {
-    if (rt_opt_was_given(slot))
-        return;
-    given_t *g = malloc(sizeof *g);
-    RT_EXPECT(g != NULL, RT_MEMORY, "no memory for an option");
-    *g = (given_t){given_members, slot_member(slot)};
-    given_members = g;
-}
-
-static void given_remove(const void *member)
-{
-    for (given_t **g = &given_members; *g; g = &(*g)->next)
-        if ((*g)->member == member) {
-            given_t *old = *g;
-            *g = old->next;
-            free(old);
-            return;
-        }
+    *slot.set->given |= given_bit(slot);
 }
 
 /* --- reading --- */
@@ -254,7 +230,7 @@ void rt_opt_reset(rt_opt_slot_t slot)
     const rt_opt_t *o = slot.option;
     rt_text_t why;
     memset(slot_member(slot), 0, size[o->type]);
-    given_remove(slot_member(slot));
+    *slot.set->given &= ~given_bit(slot);
     if (o->fallback && !rt_opt_read(slot, o->fallback, &why))
         rt_die(RT_INVALID, "default '%s' of option '%s': %s", o->fallback, o->name, why.text);
 }

@@ -82,9 +82,11 @@ static const rt_opt_t common_options[] = {
 
 void rt_run_option_sets(rt_run_t *run, rt_opt_set_t sets[RT_OPTION_SETS])
 {
-    sets[0] = (rt_opt_set_t){"Problem", run->app->options, run->app->n_options, run->config};
-    sets[1] = (rt_opt_set_t){"Run", common_options,
-                             (int)(sizeof common_options / sizeof *common_options), &run->opt};
+    sets[0] = (rt_opt_set_t){"Problem", run->app->options, run->app->n_options, run->config,
+                             &run->given[0]};
+    sets[1] =
+        (rt_opt_set_t){"Run", common_options, (int)(sizeof common_options / sizeof *common_options),
+                       &run->opt, &run->given[1]};
 }
 
 void rt_options_help(rt_run_t *run, FILE *out)

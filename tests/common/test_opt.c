@@ -44,10 +44,11 @@ static const rt_opt_t app_options[] = {
 
 static driver_t driver;
 static app_t app;
+static uint64_t bits[2];
 static const rt_opt_set_t sets[] = {
-    {"Options of all apps", driver_options, sizeof driver_options / sizeof *driver_options,
-     &driver},
-    {"Options of nekbone", app_options, sizeof app_options / sizeof *app_options, &app},
+    {"Options of all apps", driver_options, sizeof driver_options / sizeof *driver_options, &driver,
+     &bits[0]},
+    {"Options of nekbone", app_options, sizeof app_options / sizeof *app_options, &app, &bits[1]},
 };
 
 static char folder[] = "/tmp/rt_opt_XXXXXX";
@@ -221,7 +222,7 @@ static void test_bounds(void)
         RT_INT(odd_t, n, "n", "N", NULL, 0, 9007199254740992.0, ""),
         RT_REAL(odd_t, x, "x", "X", NULL, -INFINITY, INFINITY, ""),
     };
-    const rt_opt_set_t set = {"odd", options, 2, &odd};
+    const rt_opt_set_t set = {"odd", options, 2, &odd, bits};
     rt_opt_assign(&set, 1, "n", "9007199254740992", "here");
     CHECK(odd.n == 9007199254740992);
     CHECK_DIES(RT_USAGE, "out of range",
@@ -395,7 +396,7 @@ static void test_tables(void)
 {
     app_t a;
     rt_opt_t bad[2] = {app_options[0], app_options[1]};
-    const rt_opt_set_t set = {"bad", bad, 2, &a};
+    const rt_opt_set_t set = {"bad", bad, 2, &a, bits};
     char *argv[] = {"nekbone", NULL};
     rt_opt_parse(&set, 1, 1, argv, rt_file_load); /* correct so far */
     CHECK(a.degree == 9);
@@ -413,7 +414,8 @@ static void test_tables(void)
     bad[0].choices = NULL;
     CHECK_DIES(RT_INVALID, "'transport' has no choices",
                { rt_opt_parse(&set, 1, 1, argv, rt_file_load); });
-    const rt_opt_set_t twice[] = {{"a", app_options, 1, &a}, {"b", app_options, 1, &app}};
+    const rt_opt_set_t twice[] = {{"a", app_options, 1, &a, bits},
+                                  {"b", app_options, 1, &app, bits}};
     CHECK_DIES(RT_INVALID, "'degree' is in the tables twice",
                { rt_opt_parse(twice, 2, 1, argv, rt_file_load); });
 }
@@ -426,7 +428,7 @@ static void test_help(void)
         "a long text that has to be wrapped because it does not fit into the one line "
         "that is left for it, and then\nsome";
     options[1].name = "an-option-with-a-very-long-name";
-    const rt_opt_set_t help[] = {sets[0], {"Options of nekbone", options, 5, &app}};
+    const rt_opt_set_t help[] = {sets[0], {"Options of nekbone", options, 5, &app, bits}};
     FILE *out = tmpfile();
     const rt_opt_page_t page = {.program = "nekbone",
                                 .purpose = "Solves\nPoisson's equation.",
