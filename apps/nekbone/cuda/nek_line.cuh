@@ -182,61 +182,60 @@ template <int n, nek_source source> struct nek_factors : nek_no_turns {
 
 /*
  * Factors that one copy fetches into shared memory for the whole block. The copy is under way while
- * the first products are formed, and takes no registers: much data is in flight with few blocks.
+ * other work is done, and takes no registers: much data is in flight with few blocks. Of the six,
+ * `held` are fetched; the others are read where they are used. Blocks of several elements hold all
+ * or none, because one copy fetches them.
  *
- *   Elements in turn. A block of one large element has the multiprocessor for itself, and what it
- *   computes after its last factor would leave the memory idle. So as many blocks are started as
- *   fit on the GPU. Each goes from element to element, and fetches the next element's factors as
- *   soon as all its threads have used the present ones.
- *
- *   As many of the six factors as fit are held; for the largest elements, the others are read where
- *   they are used.
+ * If the block takes elements in turn, the factors of the next turn are fetched as soon as all threads
+ * have used the present ones: else the memory would be idle while the rest is computed.
  */
-template <int n> struct nek_factors<n, NEK_BULK> {
+template <int n, int held, bool turns> struct nek_held_factors {
     using from_t = const double *;
     using shape = nek_shape<n>;
-    static constexpr bool once = true, takes_turns = shape::threads > 128;
-    static constexpr int fit =
-        (NEK_BLOCK_SHARED / static_cast<int>(sizeof(double)) - shape::rows - shape::planes) /
-        shape::n3;
-    static constexpr int held = fit < 6 ? fit : 6, shared = held * shape::n3, registers = 0;
-    static constexpr bool spares_registers = true;
+    static constexpr bool once = true, takes_turns = turns, spares_registers = true;
+    static constexpr int shared = held * shape::n3, registers = 0;
     const double *const all;
     double *const memory;
-    const double *const G; /* of this column: the factors that are held, */
-    const double *others;  /* and all of them */
+    const int elements, per_block;
+    const double *G, *others; /* of this column: the factors that are held, and all of them */
     uint64_t *barrier;
-    int next = -1; /* element of the next turn; -1: none */
+    int next; /* first element of the next turn */
     unsigned parity = 0;
 
-    __device__ __forceinline__ nek_factors(from_t from, const nek_place<n> &at, int elements,
-                                           int per_block, double *held_memory)
-        : all(from), memory(held_memory), G(held_memory + at.own * shared + at.t),
-          others(all + static_cast<size_t>(at.e) * 6 * shape::n3 + at.t)
+    /* first: element of the block */
+    __device__ __forceinline__ nek_held_factors(from_t from, int first, int of_all, int of_block,
+                                                double *held_memory)
+        : all(from), memory(held_memory), elements(of_all), per_block(of_block)
     {
         __shared__ uint64_t arrived;
         barrier = &arrived;
-        const int first = at.e - at.own; /* the elements of a block are consecutive */
-        if (threadIdx.x >= 32)
+        if (held == 0 || threadIdx.x >= 32)
             return;
         if (threadIdx.x == 0) {
             rt_barrier_init(barrier, RT_BULK_ARRIVALS);
             rt_barriers_made();
         }
         __syncwarp(); /* the barrier is there before the first warp uses it */
-        fetch(first, elements - first < per_block ? elements - first : per_block);
+        fetch(first);
     }
-    /* Called by the first warp. Several elements (count > 1) only where all six factors are
-     * held. */
-    __device__ __forceinline__ void fetch(int first, int count) const
+    /* Called by the first warp. */
+    __device__ __forceinline__ void fetch(int first) const
     {
         const double *from = all + static_cast<size_t>(first) * 6 * shape::n3;
+        const int left = elements - first, count = left < per_block ? left : per_block;
         rt_bulk_copy<true>(memory, reinterpret_cast<const unsigned char *>(from),
                            count * shared * static_cast<int>(sizeof(double)), barrier, threadIdx.x);
     }
-    __device__ __forceinline__ void wait() const
+    __device__ __forceinline__ void begin_turn(const nek_place<n> &at)
     {
-        rt_barrier_wait(barrier, parity);
+        G = memory + at.own * shared + at.t;
+        others = all + static_cast<size_t>(at.e) * 6 * shape::n3 + at.t;
+    }
+    __device__ __forceinline__ void wait()
+    {
+        if (held > 0)
+            rt_barrier_wait(barrier, parity);
+        parity ^= 1;
     }
     __device__ __forceinline__ void load(int k, double (&g)[6]) const
     {
@@ -247,13 +246,29 @@ template <int n> struct nek_factors<n, NEK_BULK> {
     }
     __device__ __forceinline__ void used() const
     {
-        if (takes_turns && next >= 0 && threadIdx.x < 32)
-            fetch(next, 1);
+        if (turns && held > 0 && next < elements && threadIdx.x < 32)
+            fetch(next);
     }
-    __device__ __forceinline__ void go_on()
+};
+
+/* Returns how many of the six factors fit into so many doubles of shared memory. */
+template <int n> constexpr int nek_factors_that_fit(int doubles)
+{
+    const int fit = (doubles - nek_shape<n>::rows - nek_shape<n>::planes) / nek_shape<n>::n3;
+    return fit < 6 ? fit : 6;
+}
+
+/* A block of one large element has the multiprocessor for itself, so it takes turns: as many blocks
+ * are started as fit on the GPU. */
+template <int n>
+struct nek_factors<n, NEK_BULK>
+    : nek_held_factors<n, nek_factors_that_fit<n>(NEK_BLOCK_SHARED / sizeof(double)),
+                       (nek_shape<n>::threads > 128)> {
+    __device__ __forceinline__ nek_factors(const double *from, const nek_place<n> &at, int elements,
+                                           int per_block, double *memory)
+        : nek_factors::nek_held_factors(from, at.e - at.own, elements, per_block, memory)
     {
-        parity ^= 1;
-        others = all + static_cast<size_t>(next) * 6 * shape::n3 + (G - memory);
+        this->begin_turn(at);
     }
 };
 

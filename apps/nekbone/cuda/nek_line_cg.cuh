@@ -68,17 +68,16 @@ __global__ void __launch_bounds__(nek_shape<n>::threads, Pass::blocks())
     const Pass of(a, it, spare);
     if constexpr (factors_t::takes_turns) {
         for (;;) {
-            const int after = at.e + static_cast<int>(gridDim.x),
-                      next = after < a.elements ? after : -1;
+            const int next = at.e + static_cast<int>(gridDim.x);
             nek_outside_t outside;
             of.pass(D, a, at, nek_columns<n>(a, at, v), factors, sum, [&] {
                 factors.next = next;
-                outside = next < 0 ? 0 : a.outside[next];
+                outside = next < a.elements ? a.outside[next] : 0;
             });
-            if (next < 0)
+            if (next >= a.elements)
                 break;
             at.e = next;
-            factors.go_on();
+            factors.begin_turn(at);
             v = nek_column<n>(a.v, a.elements, next, at.i, at.j, outside, a.half);
         }
     } else {

@@ -170,90 +170,28 @@ static __device__ __forceinline__ void column_of_z(const nek_pcg_t &a, const pla
 
 /* --- element --- */
 
-/*
- * Factors of the elements that a block takes in turn: the next turn's are fetched into shared memory
- * as soon as those of this one have been used, so the memory is at work while z is formed. As many of
- * the six as leave all blocks of a multiprocessor their place are fetched; the others are read where
- * they are used.
- */
-template <int n> struct nek_factors_ahead {
-    using shape = nek_shape<n>;
-    static constexpr int blocks = nek_blocks_of(shape::threads, 8 * n + 48),
-                         per_block = nek_elements_a_block(n);
-    /* bytes of a block: its share, but no more than any GPU gives */
-    static constexpr int share = NEK_SHARED / blocks - NEK_SYSTEM_SHARED - 1024,
-                         bytes = share < 96 * 1024 ? share : 96 * 1024;
-    static constexpr int fit =
-        (bytes / static_cast<int>(sizeof(double)) / per_block - shape::rows - shape::planes) /
-        shape::n3;
-    /* One copy fetches what a turn holds, so several elements need all six; its bytes are a multiple
-     * of 16. */
-    static constexpr int held = fit < 6 && per_block > 1 ? 0 : (fit < 6 ? fit : 6) / 2 * 2,
-                         shared = held * shape::n3; /* doubles per element */
-    const double *const all;
-    double *const memory;
-    const int elements;
-    const double *G, *others; /* of this column: the factors that are held, and all of them */
-    uint64_t *barrier;
-    int next; /* first element of the next turn */
-    unsigned parity = 0;
+/* Blocks of pcg_element per multiprocessor, and the bytes of shared memory that leave all of them their
+ * place: a share, but no more than any GPU gives. */
+template <int n> constexpr int pcg_blocks = nek_blocks_of(nek_shape<n>::threads, 8 * n + 48);
+template <int n> constexpr int pcg_share = NEK_SHARED / pcg_blocks<n> - NEK_SYSTEM_SHARED - 1024;
+template <int n> constexpr int pcg_bytes = pcg_share<n> < 96 * 1024 ? pcg_share<n> : 96 * 1024;
 
-    __device__ __forceinline__ nek_factors_ahead(const double *from, int first, int count,
-                                                 double *held_memory)
-        : all(from), memory(held_memory), elements(count)
-    {
-        __shared__ uint64_t arrived;
-        barrier = &arrived;
-        if (held == 0 || threadIdx.x >= 32)
-            return;
-        if (threadIdx.x == 0) {
-            rt_barrier_init(barrier, RT_BULK_ARRIVALS);
-            rt_barriers_made();
-        }
-        __syncwarp(); /* the barrier is there before the first warp uses it */
-        fetch(first);
-    }
-    /* Called by the first warp. */
-    __device__ __forceinline__ void fetch(int first) const
-    {
-        const int left = elements - first;
-        rt_bulk_copy<true>(
-            memory,
-            reinterpret_cast<const unsigned char *>(all +
-                                                    static_cast<size_t>(first) * 6 * shape::n3),
-            (left < per_block ? left : per_block) * shared * static_cast<int>(sizeof(double)),
-            barrier, threadIdx.x);
-    }
-    __device__ __forceinline__ void begin_turn(const nek_place<n> &at, int first_of_next)
-    {
-        G = memory + at.own * shared + at.t;
-        others = all + static_cast<size_t>(at.e) * 6 * shape::n3 + at.t;
-        next = first_of_next;
-    }
-    __device__ __forceinline__ void wait()
-    {
-        if (held > 0)
-            rt_barrier_wait(barrier, parity);
-        parity ^= 1;
-    }
-    __device__ __forceinline__ void load(int k, double (&g)[6]) const
-    {
-#pragma unroll
-        for (int m = 0; m < 6; m++)
-            g[m] = m < held ? G[m * shape::n3 + k * shape::n2]
-                            : nek_load<true>(others + m * shape::n3 + k * shape::n2);
-    }
-    __device__ __forceinline__ void used() const
-    {
-        if (held > 0 && next < elements && threadIdx.x < 32)
-            fetch(next);
-    }
-};
+/* Returns how many factors a block holds: one copy fetches what a turn holds, so several elements need
+ * all six; its bytes are a multiple of 16. */
+template <int n> constexpr int pcg_held()
+{
+    constexpr int per_block = nek_elements_a_block(n);
+    constexpr int doubles = pcg_bytes<n> / static_cast<int>(sizeof(double)) / per_block;
+    constexpr int fit = nek_factors_that_fit<n>(doubles);
+    return fit < 6 && per_block > 1 ? 0 : fit / 2 * 2;
+}
+/* Factors are fetched while z is formed. */
+template <int n> using nek_factors_ahead = nek_held_factors<n, pcg_held<n>(), true>;
 
 /* What an iteration reads once is read past the cache: v, r32 and boxes stay there. On an H200 at
  * 4096 elements of degree 9 that is 1 % of an iteration. */
 template <int n>
-__global__ void __launch_bounds__(nek_shape<n>::threads, nek_factors_ahead<n>::blocks)
+__global__ void __launch_bounds__(nek_shape<n>::threads, pcg_blocks<n>)
     pcg_element(const __grid_constant__ nek_halves<n> D, const __grid_constant__ nek_pcg_t a)
 {
     constexpr bool once = true;
@@ -262,7 +200,7 @@ __global__ void __launch_bounds__(nek_shape<n>::threads, nek_factors_ahead<n>::b
     double *const memory = all_memory + a.per_block * nek_factors_ahead<n>::shared;
     double sum = 0;
 
-    nek_factors_ahead<n> factors(a.G, nek_first(a), a.elements, all_memory);
+    nek_factors_ahead<n> factors(a.G, nek_first(a), a.elements, a.per_block, all_memory);
     rt_wait_for_previous();
     const nek_factors_of_cg cg(a.cg);
     if (cg.ended) {
@@ -274,7 +212,8 @@ __global__ void __launch_bounds__(nek_shape<n>::threads, nek_factors_ahead<n>::b
     for (int first = nek_first(a); first < a.elements; first += nek_turn(a)) {
         const nek_place<n> at(first, a.elements, a.per_block, memory);
         const place_t<n> mine(a, first);
-        factors.begin_turn(at, first + nek_turn(a));
+        factors.begin_turn(at);
+        factors.next = first + nek_turn(a);
         const size_t own = static_cast<size_t>(at.e) * n3 + at.t;
         double *const x = a.x + own, *const p = a.p + own, *const v = a.v + own;
         double u[n], w[n], x_k[n];
