@@ -75,6 +75,38 @@ template <int count> __device__ __forceinline__ void nek_block_sums(double (&sum
     }
 }
 
+/* Adds each sum[] over the grid, by way of partial[count][pitch], one for each block. Returns whether
+ * this is the block that was last: its thread 0 has the results. They are added in order, so equal
+ * input gives equal bits. The ticket is 0 before, and after. All threads must call it. */
+template <int count>
+__device__ __forceinline__ bool nek_grid_sums(double *partial, int pitch, unsigned *ticket,
+                                              double (&sum)[count])
+{
+    __shared__ bool last;
+    nek_block_sums(sum);
+    if (threadIdx.x == 0) {
+#pragma unroll
+        for (int q = 0; q < count; q++)
+            partial[q * pitch + blockIdx.x] = sum[q];
+        last = rt_take_ticket(ticket) == gridDim.x - 1;
+    }
+    __syncthreads(); /* `last` is there, and the sums of all blocks if it is true */
+    if (!last)
+        return false;
+#pragma unroll
+    for (int q = 0; q < count; q++)
+        sum[q] = 0;
+#pragma unroll(8 / count)
+    for (unsigned b = threadIdx.x; b < gridDim.x; b += blockDim.x)
+#pragma unroll
+        for (int q = 0; q < count; q++)
+            sum[q] += __ldcg(partial + q * pitch + b); /* from L2, because other blocks wrote it */
+    nek_block_sums(sum);
+    if (threadIdx.x == 0)
+        *ticket = 0;
+    return true;
+}
+
 /* For the element kernel: adds its threads' sums and writes them to `partial`. */
 template <int count>
 __device__ __forceinline__ void nek_leave_sums(const nek_scalars_t &s, double (&sum)[count])
@@ -105,32 +137,12 @@ __device__ __forceinline__ void nek_finish_sums(const nek_scalars_t &s, int it,
                                                 double (&sum)[Scalars::count])
 {
     constexpr int count = Scalars::count;
-    __shared__ bool last;
-    nek_block_sums(sum);
-    if (threadIdx.x == 0) {
-#pragma unroll
-        for (int q = 0; q < count; q++)
-            s.second[q * NEK_ADDING_BLOCKS + blockIdx.x] = sum[q];
-        __threadfence(); /* the sums are visible before the count is */
-        last = atomicAdd(s.done, 1u) == gridDim.x - 1;
-    }
-    __syncthreads(); /* `last` is there */
-    if (!last)
+    if (!nek_grid_sums(s.second, NEK_ADDING_BLOCKS, s.done, sum))
         return;
-    __threadfence(); /* the sums are read after the count */
-#pragma unroll
-    for (int q = 0; q < count; q++)
-        sum[q] = 0;
-    for (unsigned b = threadIdx.x; b < gridDim.x; b += blockDim.x)
-#pragma unroll
-        for (int q = 0; q < count; q++)
-            sum[q] += __ldcg(s.second + q * NEK_ADDING_BLOCKS + b);
-    nek_block_sums(sum);
     if (s.mail)
         rt_mail_sum(s.mail, sum);
     if (threadIdx.x != 0)
         return;
-    *s.done = 0;
     if (!s.sums) {
         Scalars::form(s, it, sum);
         return;

@@ -137,26 +137,13 @@ static __device__ void nek_form(const nek_pcg_t &a, nek_stage stage, double sum)
  * sum of this rank. Not inlined, so that it takes no registers from the loop before it. */
 static __device__ __noinline__ void nek_end_sum(const nek_pcg_t &a, nek_stage stage, double mine)
 {
-    __shared__ bool last;
     double sum[1] = {mine};
-    nek_block_sums(sum);
-    if (threadIdx.x == 0) {
-        a.partial[blockIdx.x] = sum[0];
-        last = rt_take_ticket(&a.cg->ticket) == gridDim.x - 1;
-    }
-    __syncthreads(); /* `last` is there, and the sums of all blocks */
-    if (!last)
+    if (!nek_grid_sums(a.partial, 0, &a.cg->ticket, sum))
         return;
-    sum[0] = 0;
-#pragma unroll 8
-    for (unsigned b = threadIdx.x; b < gridDim.x; b += blockDim.x)
-        sum[0] += __ldcg(a.partial + b);
-    nek_block_sums(sum);
     if (a.mail)
         rt_mail_sum(a.mail, sum);
     if (threadIdx.x != 0)
         return;
-    a.cg->ticket = 0;
     if (a.forms)
         nek_form(a, stage, sum[0]);
     else

@@ -10,26 +10,16 @@
 /* --- where a thread works --- */
 
 /* Column (i, j) of an element, and what it shares. */
-template <int n> struct place_t {
+template <int n> struct place_t : nek_place<n> {
     static constexpr int N = n - 1, n2 = n * n, n3 = n2 * n;
-    int e, i, j, t, own;
-    bool active;
+    using nek_place<n>::e, nek_place<n>::i, nek_place<n>::j, nek_place<n>::active;
     bool low[3], high[3];        /* the element is this rank's first, last along x y z */
     int64_t at_grid, row, plane; /* of the column's first point; strides */
 
-    /* first: element of the block */
-    __device__ __forceinline__ place_t(const nek_pcg_t &a, int first)
+    /* first: element of the block; memory: the operator's */
+    __device__ __forceinline__ place_t(const nek_pcg_t &a, int first, double *memory = nullptr)
+        : nek_place<n>(first, a.elements, a.per_block, memory)
     {
-        own = threadIdx.x / n2;
-        t = threadIdx.x - own * n2;
-        e = first + own;
-        active = own < a.per_block && e < a.elements;
-        if (!active) {
-            t = own = 0;
-            e = first;
-        }
-        i = t % n;
-        j = t / n;
         const int X = a.grid.local[0], Y = a.grid.local[1];
         const int at[3] = {e % X, e / X % Y, e / (X * Y)};
         for (int d = 0; d < 3; d++) {
@@ -210,8 +200,7 @@ __global__ void __launch_bounds__(nek_shape<n>::threads, pcg_blocks<n>)
     }
     const double scale = 1 / cg.scale;
     for (int first = nek_first(a); first < a.elements; first += nek_turn(a)) {
-        const nek_place<n> at(first, a.elements, a.per_block, memory);
-        const place_t<n> mine(a, first);
+        const place_t<n> at(a, first, memory);
         factors.begin_turn(at);
         factors.next = first + nek_turn(a);
         const size_t own = static_cast<size_t>(at.e) * n3 + at.t;
@@ -224,7 +213,7 @@ __global__ void __launch_bounds__(nek_shape<n>::threads, pcg_blocks<n>)
             x_k[k] = cg.done > 1 ? nek_load<once>(x + k * n2) : 0;
         }
         __syncthreads(); /* all are done with the memory of the turn before */
-        column_of_z(a, mine, reinterpret_cast<float *>(memory), z_k);
+        column_of_z(a, at, reinterpret_cast<float *>(memory), z_k);
 #pragma unroll
         for (int k = 0; k < n; k++) {
             x_k[k] += cg.alpha * u[k];
@@ -236,14 +225,14 @@ __global__ void __launch_bounds__(nek_shape<n>::threads, pcg_blocks<n>)
             }
         }
         __syncthreads(); /* all are done with z's memory */
-        nek_line_operator(D, at, factors, u, w);
+        nek_line_operator<n>(D, at, factors, u, w);
         if (at.active) {
             const double weight = (at.i == 0 || at.i == n - 1 ? 0.5 : 1) *
                                   (at.j == 0 || at.j == n - 1 ? 0.5 : 1) * a.lambda;
 #pragma unroll
             for (int k = 0; k < n; k++) {
                 const double share = k == 0 || k == n - 1 ? 0.5 * weight : weight;
-                const double value = mine.is_masked(a, k) ? 0 : w[k] + share * u[k];
+                const double value = at.is_masked(a, k) ? 0 : w[k] + share * u[k];
                 sum += u[k] * value;
                 v[k * n2] = value;
             }

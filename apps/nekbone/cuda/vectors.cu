@@ -10,7 +10,7 @@
  * Price: the host waits for that number twice per iteration.
  */
 #include "config.h"
-#include "nek_cuda.cuh"
+#include "nek_scalars.cuh"
 #include "../cpu/points.h"
 
 enum { THREADS = 256, MOST_BLOCKS = 4096 };
@@ -36,25 +36,11 @@ static int64_t partial_size(int64_t)
 }
 
 /* Adds the sums of all threads of the grid; the last block writes the total to *result. */
-static __device__ void finish_sum(double sum, double *__restrict__ partial, double *result)
+static __device__ void finish_sum(double mine, double *__restrict__ partial, double *result)
 {
-    __shared__ bool last;
-    const double of_block = rt_block_sum<THREADS>(sum);
-    if (threadIdx.x == 0) {
-        partial[blockIdx.x] = of_block;
-        __threadfence(); /* the partial sums are visible before the count is */
-        last = atomicInc(&blocks_done, gridDim.x - 1) == gridDim.x - 1;
-    }
-    __syncthreads(); /* `last` is there */
-    if (!last)
-        return;
-    __threadfence(); /* the partial sums are read after the count */
-    double total = 0;
-    for (unsigned b = threadIdx.x; b < gridDim.x; b += THREADS)
-        total += __ldcg(partial + b); /* from L2, because other blocks wrote it */
-    total = rt_block_sum<THREADS>(total);
-    if (threadIdx.x == 0)
-        *result = total;
+    double sum[1] = {mine};
+    if (nek_grid_sums(partial, 0, &blocks_done, sum) && threadIdx.x == 0)
+        *result = sum[0];
 }
 
 /* Calls body(q) for all points, spread over the grid. */
