@@ -38,9 +38,8 @@ common_librooftop_a_SOURCES = \
 	common/machine/kokkos.h \
 	common/machine/replay.h common/machine/replay.c \
 	common/machine/streams.h common/machine/streams.c \
-	common/machine/timer.h common/machine/timer.c common/machine/timer_table.c \
+	common/machine/timer.h common/machine/timer.c \
 	common/machine/traffic.h common/machine/traffic.c \
-	common/machine/watch.h common/machine/watch.c \
 	common/mesh/builder.h common/mesh/builder.c \
 	common/mesh/gmsh.h common/mesh/gmsh.c \
 	common/mesh/gmsh_parts.c common/mesh/gmsh_sections.c common/mesh/gmsh_tags.c \
@@ -68,7 +67,7 @@ common_librooftop_a_SOURCES = \
 	common/tune/store.c common/tune/tune.h common/tune/tune.c common/tune/tune_file.h \
 	common/tune/tune_file.c common/tune/tuning.h \
 	common/driver/driver.h common/driver/choose.c common/driver/job.h common/driver/job.c \
-	common/driver/main.c common/driver/options.c common/driver/report.c common/driver/rung.c \
+	common/driver/main.c common/driver/options.c common/driver/profile.c common/driver/report.c common/driver/rung.c \
 	common/driver/sizes.c common/driver/study.c common/driver/tables.c common/driver/windows.c
 common_librooftop_a_LIBADD = common/halo/kernels_host.o
 EXTRA_DIST += common/halo/kernels_host.cpp

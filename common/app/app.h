@@ -26,7 +26,6 @@
 #include "judge/work.h"
 #include "machine/energy.h"
 #include "machine/traffic.h"
-#include "machine/watch.h"
 #include "measure/ceiling.h"
 #include "measure/steady.h"
 

@@ -112,6 +112,17 @@ rt_status_t rt_job_tune(rt_run_t *run, json_t *root);
 /* Digests the inputs of the problem. The seed is always among them. Collective. */
 void rt_job_digest(const rt_run_t *run, const void *problem, char hex[RT_SHA256_DIGITS + 1]);
 
+/* --- profile.c --- */
+
+/* Solves with the timers on, to say where the time went. Collective. */
+void rt_profile_rung(const rt_run_t *run, void *solver, const rt_outcome_t *out, json_t *extra);
+/* Prints a table of the timers that rank 0 has: calls of all ranks, shortest and longest call
+ * @rank, average call, total of the slowest rank, GB/s and GFlop/s of all ranks together, and the
+ * share of `bandwidth` (bytes/s of one rank; 0 omits the column), which its heading names. Adds to the JSON array `rows`
+ * (of rank 0, or NULL) for each timer its path "solve/operator/halo", the calls and bytes of all
+ * ranks, the seconds of an average rank and of the slowest. Collective; rank 0 prints. */
+void rt_print_profile(FILE *out, double bandwidth, json_t *rows);
+
 /* --- study.c --- */
 
 /* --roofline. */

@@ -14,27 +14,6 @@
 #include "machine/timer.h"
 #include "measure/plausible.h"
 
-/* Solves with the timers on, to say where the time went. */
-static void profile_rung(const rt_run_t *run, void *solver, const rt_outcome_t *out, json_t *extra)
-{
-    /* The first solve absorbs one-time costs, and the barrier lines the ranks up: otherwise the
-     * first messages would include waiting for a late rank. */
-    rt_timer_enable(true);
-    run->app->solve(solver);
-    rt_timer_reset();
-    rt_comm_barrier();
-    rt_timer_start(out->rung->name, out->rung->kind);
-    run->app->solve(solver);
-    rt_timer_stop(out->rung->name);
-    rt_timer_enable(false);
-    for (int i = 0; i < out->work.n; i++) { /* the work model counts all ranks together */
-        const rt_work_line_t *line = &out->work.line[i];
-        rt_timer_credit(line->kernel, (line->read + line->written) / rt_comm_size(),
-                        line->flops / rt_comm_size());
-    }
-    rt_timer_print(stdout, run->bandwidth, extra ? rt_json_array(extra, "profile") : NULL);
-}
-
 /* Sets up the rung, and verifies it before anything is timed. */
 static void *begin_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung,
                         rt_outcome_t *out)
@@ -175,7 +154,7 @@ void rt_run_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung, rt_m
         }
     }
     if (run->opt.profile)
-        profile_rung(run, solver, out, extra);
+        rt_profile_rung(run, solver, out, extra);
     if (run->opt.picture && rt_app_extras(app)->picture)
         rt_app_extras(app)->picture(solver, run->opt.picture);
     app->solver_destroy(solver);

@@ -185,16 +185,22 @@ static bool nvml_ready(void)
 /* ---- what a rank reads -------------------------------------------------------------------- */
 
 static struct {
-    rt_kind_t processor;
-    bool mine, works;    /* this rank is to read a meter; so far it could */
-    const char *source;  /* of the rank's GPU */
-    double begin, first; /* rt_clock; joules of the GPU's counter */
+    bool mine, works; /* this rank is to read a meter; so far it could */
+    const char *source;
+    double begin, first; /* rt_clock; joules of the counter */
     bool (*read)(double *joules);
     rt_rapl_t rapl;
     nvml_device_t nvidia;
     uint32_t amd;
     char intel[64]; /* folder */
 } meter;
+
+static bool rapl_read(double *joules)
+{
+    rt_rapl_sample(&meter.rapl);
+    *joules = meter.rapl.joules;
+    return !meter.rapl.broken;
+}
 
 static bool nvml_read(double *joules)
 {
@@ -262,8 +268,9 @@ void rt_energy_open(rt_kind_t processor)
 {
     const rt_gpu_t *gpu = rt_device_gpu();
     memset(&meter, 0, sizeof meter);
-    meter.processor = processor;
     if (processor == RT_CPU) {
+        meter.read = rapl_read;
+        meter.source = "RAPL";
         meter.mine = rt_comm_local_rank() == 0;
         meter.works = meter.mine && rt_rapl_open(&meter.rapl, "/sys/class/powercap");
     } else {
@@ -274,31 +281,22 @@ void rt_energy_open(rt_kind_t processor)
 
 void rt_energy_start(void)
 {
-    if (meter.works && meter.processor == RT_CPU) {
-        rt_rapl_sample(&meter.rapl);
-        meter.rapl.joules = 0;
-    } else if (meter.works) {
-        meter.works = meter.read(&meter.first);
-    }
+    meter.works = meter.works && meter.read(&meter.first);
     meter.begin = rt_clock();
 }
 
 void rt_energy_sample(void)
 {
-    if (meter.works && meter.processor == RT_CPU)
+    if (meter.works && meter.read == rapl_read)
         rt_rapl_sample(&meter.rapl);
 }
 
 void rt_energy_stop(rt_energy_t *out)
 {
-    const bool cpu = meter.processor == RT_CPU;
-    double last = 0, joules = 0, missing;
+    double last = 0, joules, missing;
     memset(out, 0, sizeof *out);
-    rt_energy_sample();
-    if (meter.works)
-        meter.works = cpu ? !meter.rapl.broken : meter.read(&last) && last >= meter.first;
-    if (meter.works)
-        joules = cpu ? meter.rapl.joules : last - meter.first;
+    meter.works = meter.works && meter.read(&last) && last >= meter.first;
+    joules = meter.works ? last - meter.first : 0;
     out->seconds = rt_clock() - meter.begin;
     missing = meter.mine && !meter.works;
     rt_comm_max(&missing, 1);
@@ -306,5 +304,5 @@ void rt_energy_stop(rt_energy_t *out)
     rt_comm_max(&out->seconds, 1);
     out->joules = joules;
     if (missing == 0 && joules > 0)
-        out->source = cpu ? "RAPL" : meter.source;
+        out->source = meter.source;
 }

@@ -10,9 +10,7 @@
 #ifndef RT_TIMER_H
 #define RT_TIMER_H
 
-#include <jansson.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include "machine/device.h"
 
 RT_C_BEGIN
@@ -45,13 +43,6 @@ typedef struct {
 } rt_timer_result_t;
 /* Returns result i of this rank in depth-first order; false past the end. Waits for the device. */
 bool rt_timer_result(int i, rt_timer_result_t *out);
-
-/* Prints a table of the timers that rank 0 has: calls of all ranks, shortest and longest call
- * @rank, average call, total of the slowest rank, GB/s and GFlop/s of all ranks together, and the
- * share of `bandwidth` (bytes/s of one rank; 0 omits the column), which its heading names. Adds to the JSON array `rows`
- * (of rank 0, or NULL) for each timer its path "solve/operator/halo", the calls and bytes of all
- * ranks, the seconds of an average rank and of the slowest. Collective; rank 0 prints. */
-void rt_timer_print(FILE *out, double bandwidth, json_t *rows);
 
 /* A stopwatch for whole windows. The end returns the seconds of work on the stream (or host) since
  * begin; the device is idle at both ends. */

@@ -20,7 +20,6 @@
 #include "machine/kokkos.h"
 #include "base/mem.h"
 #include "machine/timer.h"
-#include "machine/watch.h"
 
 static void put(double *x, size_t i, double value, rt_space_t space)
 {

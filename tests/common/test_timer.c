@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "check.h"
+#include "driver/job.h"
 #include "machine/comm.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -114,7 +115,7 @@ static void test_print(double bandwidth, bool share)
 {
     FILE *file = tmpfile();
     json_t *rows = json_array();
-    rt_timer_print(file, bandwidth, rows);
+    rt_print_profile(file, bandwidth, rows);
     static const char *const paths[] = {"solve", "solve/operator", "solve/operator/gather",
                                         "gather"};
     CHECK(json_array_size(rows) == 4);

@@ -1,13 +1,8 @@
-/*
- * machine/timer_table.c - the timers of all ranks together: for the table of --profile, and for
- * JSON.
- */
+/* driver/profile.c - --profile: the timers of all ranks together, as a table and in JSON. */
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
-#include "base/error.h"
-#include "base/table.h"
-#include "base/text.h"
+#include "driver/job.h"
 #include "io/json.h"
 #include "machine/comm.h"
 #include "machine/timer.h"
@@ -79,7 +74,7 @@ static rt_timer_result_t find_path(const char *path)
     return timer;
 }
 
-void rt_timer_print(FILE *out, double bandwidth, json_t *rows)
+void rt_print_profile(FILE *out, double bandwidth, json_t *rows)
 {
     const int size = rt_comm_size(), rank = rt_comm_rank();
     rt_text_t columns;
@@ -108,4 +103,24 @@ void rt_timer_print(FILE *out, double bandwidth, json_t *rows)
         rt_table_print(table, out);
     rt_table_destroy(table);
     free(all);
+}
+
+void rt_profile_rung(const rt_run_t *run, void *solver, const rt_outcome_t *out, json_t *extra)
+{
+    /* The first solve absorbs one-time costs, and the barrier lines the ranks up: otherwise the
+     * first messages would include waiting for a late rank. */
+    rt_timer_enable(true);
+    run->app->solve(solver);
+    rt_timer_reset();
+    rt_comm_barrier();
+    rt_timer_start(out->rung->name, out->rung->kind);
+    run->app->solve(solver);
+    rt_timer_stop(out->rung->name);
+    rt_timer_enable(false);
+    for (int i = 0; i < out->work.n; i++) { /* the work model counts all ranks together */
+        const rt_work_line_t *line = &out->work.line[i];
+        rt_timer_credit(line->kernel, (line->read + line->written) / rt_comm_size(),
+                        line->flops / rt_comm_size());
+    }
+    rt_print_profile(stdout, run->bandwidth, extra ? rt_json_array(extra, "profile") : NULL);
 }
