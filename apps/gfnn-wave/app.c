@@ -9,11 +9,9 @@
 #include "judge/judge.h"
 
 static const char *const faces[] = {"periodic", "free", NULL};
-const char *const gfnn_precond_names[] = {"bj", "cheb", "gf8", "gfm", "auto", NULL};
-static const char *const coefs[] = {"const", "galerkin", "nn-reg", "nn-class", NULL};
+static const char *const coefs[] = {"nn-reg", "nn-class", NULL};
 static const char *const precisions[] = {"fp32", "fp16", NULL};
 static const char *const types[] = {"fp64", "fp32", NULL};
-static const char *const sources[] = {"point", "plane", NULL};
 
 #define CONFIG gfnn_config_t
 static const rt_opt_t options[] = {
@@ -23,36 +21,32 @@ static const rt_opt_t options[] = {
         "its own"),
     RT_TEXT(
         CONFIG, model, "model", "NAME", "head",
-        "model: head (nested ellipsoids of eight tissues, generated), uniform, or a voxel file"),
+        "model: head (nested ellipsoids of eight tissues, generated), uniform (Vs 80 m/s, or VS by "
+        "uniform:VS), or a voxel file"),
     RT_EXTENTS(
         CONFIG, heads, "heads", "NXxNYxNZ", "1x1x1", 1, 65536,
         "for the head: how many heads fill the box; for weak scaling use 2x1x1, 2x2x1 and so on, "
         "with a box that grows with them"),
-    RT_REAL(CONFIG, vs, "vs", "X", "80", 1e-3, 1e5, "for the uniform model: speed of S waves, m/s"),
     RT_REAL(CONFIG, dt, "dt", "X", "20e-6", 1e-12, 1e6, "time step, s"),
     RT_REAL(CONFIG, damping, "damping", "X", "0.001", 0, 0.5,
             "Rayleigh damping ratio h at 500 and 5000 Hz"),
     RT_CHOICE(CONFIG, faces, "faces", "NAME", "periodic", faces,
               "boundary condition on the faces of the box"),
-    RT_CHOICE(
-        CONFIG, precond, "precond", "NAME", "auto", gfnn_precond_names,
-        "preconditioner of CG; bj: inverses of 3x3 blocks (the paper's CGBJ); cheb: a Chebyshev "
-        "polynomial over bj; gf8: the paper's network; gfm: the same with M kernels; auto: the "
-        "fastest known, which is gfm in CUDA, and cheb on CPUs and in Kokkos; gfm where a rung is "
-        "run that applies a network, or an option of networks is given"),
-    RT_CHOICE(
-        CONFIG, coef, "coef", "NAME", "nn-reg", coefs,
-        "coefficients of gf8 and gfm; const: those of Vs = 80 everywhere; galerkin: by an energy "
-        "fit at every node; nn-reg: by a network that learnt these fits; nn-class: by a network "
-        "that picks a class (the paper's)"),
-    RT_INT(CONFIG, kernels, "kernels", "M", "2", 1, GFNN_MAX_KERNELS,
-           "for gfm: number of kernels; networks of 2, 4 and 8 are shipped"),
+    RT_TEXT(
+        CONFIG, form, "precond", "NAME", "auto",
+        "preconditioner of CG; bj: inverses of 3x3 blocks (the paper's CGBJ); chebN: a Chebyshev "
+        "polynomial of degree N over bj (cheb: 7); gf8: the paper's network; gfmM: the same with M "
+        "kernels, of which 2, 4 and 8 are shipped (gfm: 2); auto: the fastest known, which is gfm "
+        "in CUDA, and cheb on CPUs and in Kokkos; gfm where a rung is run that applies a network, or "
+        "an option of networks is given"),
+    RT_CHOICE(CONFIG, coef, "coef", "NAME", "nn-reg", coefs,
+              "coefficients of gf8 and gfm; nn-reg: by a network that learnt the fit of least "
+              "energy at every node; nn-class: by a network that picks a class (the paper's)"),
     RT_INT(
         CONFIG, reach, "reach", "ND", "3", GFNN_ND, GFNN_MAX_ND,
         "for gf8 and gfm: nodes to each side that a kernel reads; networks of 3 are shipped, and "
         "of 6 for gf8 and two kernels at 20 us; tensor and OpenACC have 3 alone, so solve-cuda takes "
         "more with --precision fp32"),
-    RT_INT(CONFIG, degree, "degree", "N", "7", 1, 64, "for cheb: degree of the polynomial"),
     RT_CHOICE(CONFIG, precision, "precision", "NAME", "fp16", precisions,
               "for gf8 and gfm: precision of r; sums are in fp32"),
     RT_CHOICE(CONFIG, vectors, "vectors", "NAME", "fp32", types,
@@ -67,19 +61,15 @@ static const rt_opt_t options[] = {
     RT_INT(CONFIG, max_iterations, "max-iterations", "N", "500", 1, 1000000,
            "maximum of iterations per time step"),
     RT_INT(CONFIG, steps, "steps", "N", "4", 1, 1000000, "time steps per solve"),
-    RT_CHOICE(
-        CONFIG, source, "source", "NAME", "point", sources,
-        "source of the waves; point: a Ricker wavelet at one node; plane: an S wave along x from "
-        "the start, in a uniform periodic box"),
     RT_REAL(CONFIG, frequency, "frequency", "X", "2000", 1e-6, 1e12,
-            "frequency of the wavelet, Hz"),
+            "frequency of the source, a Ricker wavelet at one node, Hz"),
     RT_TEXT(CONFIG, ranks, "ranks", "PXxPYxPZ", "auto",
             "box of MPI ranks; auto: the box with the smallest surface"),
 };
 
 static bool from_file(const gfnn_config_t *config)
 {
-    return strcmp(config->model, "head") != 0 && strcmp(config->model, "uniform") != 0;
+    return strcmp(config->model, "head") != 0 && gfnn_uniform_vs(config->model) == 0;
 }
 
 /* --- what does not go together --- */
@@ -89,46 +79,34 @@ static void check_solver(const gfnn_config_t *config)
     const bool shipped = strcmp(config->weights, "shipped") == 0;
     if (config->precond == GFNN_GFM && shipped && config->kernels != 2 && config->kernels != 4 &&
         config->kernels != 8)
-        rt_refuse(RT_USAGE,
-                  "--kernels %lld: networks of 2, 4 and 8 are shipped; for others name a file "
-                  "with --weights (tools/train-gfnn makes them)",
-                  (long long)config->kernels);
+        rt_refuse(
+            RT_USAGE,
+            "--precond %s: networks of 2, 4 and 8 kernels are shipped; for others name a file "
+            "with --weights (tools/train-gfnn makes them)",
+            config->form);
     if (!shipped && !gfnn_has_network(config))
         rt_refuse(RT_USAGE, "--weights %s: --precond %s has no network; use gf8 or gfm",
-                  config->weights, gfnn_precond_names[config->precond]);
+                  config->weights, config->form);
 }
 
-static void check_physics(const gfnn_config_t *config)
+static void check_source(const gfnn_config_t *config)
 {
-    if (strcmp(config->model, "uniform") == 0 && config->vs > GFNN_VP / sqrt(2))
-        rt_refuse(RT_USAGE,
-                  "--vs %g is above Vp / sqrt(2) = %.6g, Vp = %g: Lame's lambda would be negative",
-                  config->vs, GFNN_VP / sqrt(2), GFNN_VP);
-    if (config->source == GFNN_PLANE &&
-        (strcmp(config->model, "uniform") != 0 || config->faces != GFNN_PERIODIC))
-        rt_refuse(RT_USAGE,
-                  "--source plane: such a wave needs a uniform periodic box; add --model uniform "
-                  "--faces periodic");
-    if (config->source == GFNN_PLANE && config->n_elements[0] < 4)
-        rt_refuse(RT_USAGE,
-                  "--source plane: a wave needs at least 4 elements; the box has %lld in x",
-                  (long long)config->n_elements[0]);
-    if (config->source == GFNN_POINT && config->frequency * config->dt > 0.25)
+    if (config->frequency * config->dt > 0.25)
         rt_refuse(RT_USAGE,
                   "--frequency %g: a period is %.3g time steps of --dt %g; it needs at least 4",
                   config->frequency, 1 / (config->frequency * config->dt), config->dt);
 }
 
+/* --- the preconditioner --- */
+
 /* Returns the preconditioner with which the rungs asked for make a time step fastest (README.md,
  * "Preconditioners"), or the one that options are given for. */
 static int fastest_precond(const rt_run_t *run)
 {
-    static const char *const of_networks[] = {"coef", "kernels", "reach", "precision", "weights"};
+    static const char *const of_networks[] = {"coef", "reach", "precision", "weights"};
     for (size_t i = 0; i < sizeof of_networks / sizeof *of_networks; i++)
         if (rt_run_given(run, of_networks[i]))
             return GFNN_GFM;
-    if (rt_run_given(run, "degree"))
-        return GFNN_CHEB;
     const rt_rung_t *rung =
         run->opt.rung ? rt_ladder_find(run->app->ladder, run->app->n_rungs, run->opt.rung) : NULL;
     const char *ladder = rung ? rung->ladder : run->opt.ladder ? run->opt.only : "solve";
@@ -137,18 +115,48 @@ static int fastest_precond(const rt_run_t *run)
     return (rung ? rung->kind == RT_CUDA : rt_device_stream() != NULL) ? GFNN_GFM : GFNN_CHEB;
 }
 
-/* Refuses options that would change nothing. */
-static void check_ignored(const rt_run_t *run)
+/* By gfnn_precond_t; cheb and gfm are followed by a number of at most `most`. */
+static const struct {
+    const char *name;
+    int usual, most;
+} forms[] = {[GFNN_BJ] = {"bj", 0, 0},
+             [GFNN_CHEB] = {"cheb", 7, 64},
+             [GFNN_GF8] = {"gf8", 0, 0},
+             [GFNN_GFM] = {"gfm", 2, GFNN_MAX_KERNELS}};
+enum { FORMS = sizeof forms / sizeof *forms };
+
+/* Sets precond, kernels and degree from what was asked for. The options of a run get the name of
+ * what stands for auto. */
+static void take_form(const rt_run_t *run)
 {
-    const gfnn_config_t *config = run->config;
-    const bool uniform = strcmp(config->model, "uniform") == 0;
-    rt_run_refuse_ignored(run, !uniform, "vs", "the speed of --model uniform alone");
-    rt_run_refuse_ignored(run, config->precond != GFNN_GFM, "kernels", "for --precond gfm alone");
-    rt_run_refuse_ignored(run, config->precond != GFNN_CHEB, "degree", "for --precond cheb alone");
-    rt_run_refuse_ignored(run, !gfnn_has_network(config), "coef precision reach",
-                          "for --precond gf8 and gfm alone");
-    rt_run_refuse_ignored(run, config->source != GFNN_POINT, "frequency",
-                          "for --source point alone");
+    gfnn_config_t *config = run->config;
+    if (config->form != config->form_text)
+        config->form_asked = config->form;
+    const char *asked = config->form_asked;
+    int form = strcmp(asked, "auto") == 0 ? fastest_precond(run) : FORMS, number = 0, end;
+    for (int f = 0; f < FORMS && form == FORMS; f++) {
+        const size_t length = strlen(forms[f].name);
+        if (strncmp(asked, forms[f].name, length) != 0)
+            continue;
+        if (asked[length] == '\0')
+            form = f;
+        else if (sscanf(asked + length, "%3d%n", &number, &end) == 1 &&
+                 asked[length + (size_t)end] == '\0' && number >= 1 && number <= forms[f].most)
+            form = f;
+    }
+    if (form == FORMS)
+        rt_refuse(
+            RT_USAGE,
+            "--precond %s: must be bj, chebN with N from 1 to 64, gf8, gfmM with M from 1 to %d, "
+            "or auto",
+            asked, GFNN_MAX_KERNELS);
+    number = number > 0 ? number : forms[form].usual;
+    config->precond = form;
+    config->kernels = form == GFNN_GFM ? number : forms[GFNN_GFM].usual;
+    config->degree = form == GFNN_CHEB ? number : forms[GFNN_CHEB].usual;
+    config->form = config->form_text;
+    snprintf(config->form_text, sizeof config->form_text, number > 0 ? "%s%d" : "%s",
+             forms[form].name, number);
 }
 
 /* --- sizes --- */
@@ -199,12 +207,6 @@ static void set_edges(gfnn_config_t *config, int64_t edge, const int ranks[3])
     gfnn_box_count(config);
 }
 
-static void keep_asked(gfnn_config_t *config)
-{
-    if (config->precond_asked == 0)
-        config->precond_asked = config->precond + 1;
-}
-
 /* A cube for each rank. The ranks are arranged as in a large cube. */
 static bool extents(rt_run_t *run, int64_t scale)
 {
@@ -215,7 +217,7 @@ static bool extents(rt_run_t *run, int64_t scale)
                   config->model);
     if (scale >= MOST / STEP - 1)
         return false;
-    keep_asked(config);
+    take_form(run);
     config->precond = GFNN_GFM; /* a size is one problem, whatever preconditions it */
     set_edges(config, USUAL, one);
     gfnn_box_choose(config, rt_comm_size());
@@ -244,17 +246,15 @@ static void configure(rt_run_t *run)
     if (run->opt.roofline && !run->opt.rung)
         rt_refuse(RT_USAGE, "--roofline: each of the three ladders has one; name a rung of it with "
                             "--rung");
-    keep_asked(config);
-    config->precond = config->precond_asked - 1;
-    if (config->precond == GFNN_AUTO)
-        config->precond = fastest_precond(run);
-    check_ignored(run);
+    take_form(run);
+    rt_run_refuse_ignored(run, !gfnn_has_network(config), "coef precision reach",
+                          "for --precond gf8 and gfm alone");
     check_solver(config);
     config->ds = GFNN_DS;
     if (from_file(config))
         take_voxels(run);
     check_heads(config);
-    check_physics(config);
+    check_source(config);
     gfnn_box_count(config);
     gfnn_box_choose(config, rt_comm_size());
 }
@@ -269,12 +269,8 @@ static void describe(const rt_run_t *run, FILE *out)
     if (!one_head(config))
         fprintf(out, "%lldx%lldx%lld times ", (long long)config->heads[0],
                 (long long)config->heads[1], (long long)config->heads[2]);
-    if (strcmp(config->model, "uniform") == 0)
-        fprintf(out, "uniform, Vs %g m/s", config->vs);
-    else
-        fprintf(out, "%s", config->model);
-    fprintf(out, ": %lldx%lldx%lld elements of %g m, %.0f nodes, %s faces\n", (long long)E[0],
-            (long long)E[1], (long long)E[2], config->ds,
+    fprintf(out, "%s: %lldx%lldx%lld elements of %g m, %.0f nodes, %s faces\n", config->model,
+            (long long)E[0], (long long)E[1], (long long)E[2], config->ds,
             (double)N[0] * (double)N[1] * (double)N[2], faces[config->faces]);
     fprintf(out,
             "              dt %g s, Vp %g m/s, Vp dt/ds %g, rho %g kg/m^3, damping %g at %g and %g "
@@ -283,20 +279,13 @@ static void describe(const rt_run_t *run, FILE *out)
             GFNN_F1, GFNN_F2);
     fprintf(out, "              CG to %g, vectors in %s, preconditioner ", config->tolerance,
             types[config->vectors]);
-    fprintf(out, "%s", gfnn_precond_names[config->precond]);
-    if (config->precond == GFNN_CHEB)
-        fprintf(out, " of degree %lld", (long long)config->degree);
-    if (config->precond == GFNN_GFM)
-        fprintf(out, " of %lld kernels", (long long)config->kernels);
+    fprintf(out, "%s", config->form);
     if (gfnn_has_network(config) && config->reach != GFNN_ND)
         fprintf(out, " of reach %lld", (long long)config->reach);
     if (gfnn_has_network(config))
         fprintf(out, ", coefficients %s, r in %s", coefs[config->coef],
                 precisions[config->precision]);
-    if (config->source == GFNN_POINT)
-        fprintf(out, "; point source of %g Hz\n", config->frequency);
-    else
-        fprintf(out, "; plane S wave\n");
+    fprintf(out, "; source of %g Hz\n", config->frequency);
     if (rt_comm_size() > 1)
         fprintf(out, "              boxes of the ranks %dx%dx%d\n", config->n_ranks[0],
                 config->n_ranks[1], config->n_ranks[2]);

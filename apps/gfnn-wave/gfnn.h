@@ -65,7 +65,7 @@ typedef struct {
     gfnn_box_t box;
     const gfnn_model_t *model; /* the input's */
     gfnn_step_t step;
-    gfnn_state_t start;            /* at t = 0 */
+    gfnn_state_t start;            /* at t = 0: at rest */
     double *noise;                 /* host, on box->fine: the base of what draws add to start.v */
     const gfnn_weights_t *weights; /* the input's; NULL unless --precond has a network */
     float *coef;                   /* [coefs][box.bare.plane] host; NULL likewise */
@@ -199,7 +199,6 @@ void gfnn_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out);
 const char *gfnn_paper(const rt_run_t *run, const rt_rung_t *rung);
 /* result of rt_extras_t. */
 void gfnn_result(const void *solver, rt_result_t *out);
-extern const char *const gfnn_precond_names[];
 /* Writes .vti: u, the residual and the materials. A rung that solves nothing writes nothing.
  * Collective. */
 void gfnn_picture(const void *solver, const char *path);

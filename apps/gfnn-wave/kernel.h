@@ -16,11 +16,10 @@ RT_C_BEGIN
 /* --- materials and element matrices --- */
 
 typedef struct {
-    int ids;                        /* materials 0 .. ids - 1; at most 255 */
-    double vs[GFNN_MAX_IDS];        /* m/s; 0 for GFNN_OUTSIDE */
-    double w[GFNN_MAX_IDS];         /* 1; 0 for GFNN_OUTSIDE */
-    double square[GFNN_MAX_IDS];    /* Vs^2 */
-    const char *name[GFNN_MAX_IDS]; /* of tissues; NULL: none given */
+    int ids;                     /* materials 0 .. ids - 1; at most 255 */
+    double vs[GFNN_MAX_IDS];     /* m/s; 0 for GFNN_OUTSIDE */
+    double w[GFNN_MAX_IDS];      /* 1; 0 for GFNN_OUTSIDE */
+    double square[GFNN_MAX_IDS]; /* Vs^2 */
 } gfnn_materials_t;
 
 typedef struct {

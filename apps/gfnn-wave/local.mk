@@ -20,7 +20,7 @@ apps_gfnn_wave_libgfnn_a_SOURCES = \
 	apps/gfnn-wave/output/picture.c apps/gfnn-wave/output/result.c \
 	apps/gfnn-wave/judge/judge.h apps/gfnn-wave/judge/judge.c apps/gfnn-wave/judge/oracle.c \
 	apps/gfnn-wave/judge/verify.c apps/gfnn-wave/judge/replay.c \
-	apps/gfnn-wave/input/input.h apps/gfnn-wave/input/input.c apps/gfnn-wave/input/fit.c \
+	apps/gfnn-wave/input/input.h apps/gfnn-wave/input/input.c \
 	apps/gfnn-wave/input/head.c apps/gfnn-wave/input/infer.c apps/gfnn-wave/input/model.c \
 	apps/gfnn-wave/input/voxel.c apps/gfnn-wave/input/weights.c \
 	apps/gfnn-wave/cpu/cpu.h \
@@ -85,8 +85,7 @@ dist_gfnn_inputs_DATA = $(wildcard $(srcdir)/inputs/gfnn-wave/*)
 # make bench: the ladders of operator and predictor in both forms, then a step with every
 # preconditioner, on 256^3 elements.
 gfnn_bench = apps/gfnn-wave/gfnn-wave --elements 256x256x256
-gfnn_bench_solves = "bj" "cheb --degree 3" "cheb --degree 5" "cheb --degree 7" "gf8" "gfm --kernels 2" \
-	"gfm --kernels 4" "gfm --kernels 8"
+gfnn_bench_solves = bj cheb3 cheb5 cheb7 gf8 gfm2 gfm4 gfm8
 bench: bench-gfnn
 bench-gfnn: apps/gfnn-wave/gfnn-wave
 	@for only in operator predictor "predictor --precond gf8"; do \

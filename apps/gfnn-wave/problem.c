@@ -13,60 +13,13 @@
 #include "gfnn.h"
 #include "judge/judge.h"
 
-static const double pi = 3.14159265358979323846;
-static const double VS_CONST = 80; /* m/s, of the medium whose coefficients --coef const takes */
-
 /* --- the initial state --- */
-
-/* Returns the square of the frequency that elements of this Vs give a plane S wave along x of wave
- * number kappa (rad/m), polarised in y: K applied to the nodes' cosines over M applied to them. */
-static double shear_frequency_square(double vs, double vp, double ds, double kappa)
-{
-    const gfnn_element_t *e = gfnn_element();
-    double stiffness = 0, mass = 0;
-    for (int a = 0; a < 8; a++)
-        for (int b = 0; b < 8; b++) {
-            const double wave = cos(kappa * ds * ((a & 1) - (b & 1)));
-            const double KL = e->KL[3 * a + 1][3 * b + 1], KM = e->KM[3 * a + 1][3 * b + 1];
-            stiffness += wave * (vp * vp * KL + vs * vs * (KM - 2 * KL));
-            mass += wave * e->M[3 * a + 1][3 * b + 1];
-        }
-    return stiffness / mass / (ds * ds);
-}
-
-/* Fills the box with whole waves of about 20 elements each: u = cos(kappa x - w t) in y, at t = 0.
- * As v and a have the elements' own frequency, it solves the discrete equations (h = 0). */
-static void plane_wave(const gfnn_config_t *config, const gfnn_box_t *box, gfnn_state_t *s)
-{
-    const gfnn_grid_t *g = &box->fine;
-    const double waves = fmax(1, round((double)box->E[0] / 20));
-    const double kappa = 2 * pi * waves / ((double)box->E[0] * config->ds);
-    const double square = shear_frequency_square(config->vs, GFNN_VP, config->ds, kappa);
-    for (int64_t k = 0; k < g->n[2]; k++)
-        for (int64_t j = 0; j < g->n[1]; j++)
-            for (int64_t i = 0; i < g->n[0]; i++) {
-                const int64_t at = g->plane + gfnn_at(g, i, j, k);
-                const double phase = kappa * config->ds * (double)(box->first[0] + i);
-                s->u[at] = cos(phase);
-                s->v[at] = sqrt(square) * sin(phase);
-                s->a[at] = -square * cos(phase);
-            }
-}
 
 static double *zeros(size_t n)
 {
     double *x = RT_NEW(double, n, RT_HOST);
     rt_fill(x, RT_HOST, 0, n * sizeof *x);
     return x;
-}
-
-static gfnn_state_t start_new(const gfnn_config_t *config, const gfnn_box_t *box)
-{
-    const size_t values = 3 * (size_t)box->fine.plane;
-    gfnn_state_t s = {zeros(values), zeros(values), zeros(values)};
-    if (config->source == GFNN_PLANE)
-        plane_wave(config, box, &s);
-    return s;
 }
 
 /* Zeroes the nodes that are more than `reach` from the source. */
@@ -106,9 +59,7 @@ static double *noise_new(const gfnn_problem_t *p)
         force = fmax(force, fabs(gfnn_source(config, box, &p->step, time).value));
     }
     rt_comm_max(&force, 1);
-    const double v = config->source == GFNN_PLANE
-                         ? sqrt(gfnn_judge_dot(g, p->start.v, p->start.v))
-                         : force / unit / (4 / config->dt + p->step.rayleigh_a);
+    const double v = force / unit / (4 / config->dt + p->step.rayleigh_a);
     gfnn_box_draw(box, g, (uint64_t)p->run->opt.seed + GFNN_SEED_NOISE, 1, noise);
     keep_near_source(box, REACH, noise);
     const double factor = SHARE * v * sqrt(8 * 3 / gfnn_judge_dot(g, noise, noise));
@@ -126,16 +77,7 @@ static float *coefficients_new(const gfnn_problem_t *p)
     const size_t values = coefs * plane;
     float *coef = RT_NEW(float, values, RT_HOST);
     rt_fill(coef, RT_HOST, 0, values * sizeof *coef);
-    if (config->coef == GFNN_COEF_GALERKIN) {
-        gfnn_fit(p->weights, &p->step.A, &p->box, p->model, coef);
-    } else if (config->coef != GFNN_COEF_CONST) {
-        gfnn_infer(p->weights, config->coef, &p->box, p->model, coef);
-    } else {
-        float c[GFNN_MAX_COEF];
-        gfnn_fit_uniform(p->weights, &p->step.A, VS_CONST, c);
-        for (size_t i = 0; i < values; i++)
-            coef[i] = c[i / plane];
-    }
+    gfnn_infer(p->weights, config->coef, &p->box, p->model, coef);
     return coef;
 }
 
@@ -148,8 +90,8 @@ static void digest_materials(const gfnn_materials_t *materials, rt_digest_t *dig
         rt_digest_real(digest, "vs", materials->vs[i]);
 }
 
-/* Adds the materials by element, the medium, the source, and the network's whole file. The initial state of a plane wave consists of cosines, and coefficients of sums: they follow from
- * these. */
+/* Adds the materials by element, the medium, the source, and the network's whole file, from which the
+ * coefficients follow. */
 void gfnn_digest(const void *problem, rt_digest_t *digest)
 {
     const gfnn_problem_t *p = problem;
@@ -161,7 +103,7 @@ void gfnn_digest(const void *problem, rt_digest_t *digest)
     for (size_t i = 0; i < sizeof medium / sizeof *medium; i++)
         rt_digest_real(digest, "medium", medium[i]);
     rt_digest_int(digest, "faces", config->faces);
-    rt_digest_int(digest, "source", config->source);
+    rt_digest_int(digest, "source", 0);
     rt_digest_int(digest, "steps", config->steps);
     digest_materials(&p->model->materials, digest);
 #pragma omp parallel
@@ -182,7 +124,7 @@ void gfnn_digest(const void *problem, rt_digest_t *digest)
     }
     rt_digest_items(digest, "elements", &elements);
     if (p->weights) {
-        rt_digest_int(digest, "coefficients", config->coef);
+        rt_digest_int(digest, "coefficients", 2 + config->coef);
         rt_digest_text(digest, "network", p->weights->digest);
     }
 }
@@ -209,10 +151,11 @@ void *gfnn_problem_new(const rt_run_t *run, void *input)
     p->run = run;
     p->config = config;
     p->box = gfnn_box(config, rt_comm_rank());
+    const size_t values = 3 * (size_t)p->box.fine.plane;
     p->step = gfnn_step(config);
     p->model = made->model;
     p->weights = made->weights;
-    p->start = start_new(config, &p->box);
+    p->start = (gfnn_state_t){zeros(values), zeros(values), zeros(values)};
     p->noise = noise_new(p);
     p->halo_fine = gfnn_halo_new(&p->box, &p->box.fine, 1, "staged", RT_CPU, RT_HOST);
     p->seconds_model = made->seconds;

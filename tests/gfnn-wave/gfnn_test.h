@@ -16,15 +16,13 @@ static inline gfnn_config_t gfnn_test_config(int64_t nx, int64_t ny, int64_t nz,
     const int64_t more = faces == GFNN_PERIODIC ? 0 : 1;
     gfnn_config_t config = {.model = "uniform",
                             .heads = {1, 1, 1},
-                            .vs = 80,
                             .ds = 1e-3,
                             .dt = 20e-6,
                             .damping = 1e-3,
                             .faces = faces,
                             .precond = GFNN_BJ,
-                            .coef = GFNN_COEF_GALERKIN,
+                            .form = "bj",
                             .precision = GFNN_FP32,
-                            .source = GFNN_POINT,
                             .kernels = 2,
                             .reach = GFNN_ND,
                             .degree = 5,
@@ -87,6 +85,20 @@ static inline gfnn_solver_t *gfnn_test_solver(gfnn_test_t *t, const char *rung)
 {
     t->s = gfnn_solver_new(t->problem, rt_ladder_find(gfnn_app.ladder, gfnn_app.n_rungs, rung));
     return t->s;
+}
+
+static inline void gfnn_test_no_force(const gfnn_view_t *view, int64_t at, double value, double *x)
+{
+    (void)view, (void)at, (void)value, (void)x;
+}
+
+/* Takes the source away from a solver on the CPU. */
+static inline void gfnn_test_no_source(gfnn_solver_t *s)
+{
+    static gfnn_vectors_t vectors;
+    vectors = gfnn_vectors_cpu;
+    vectors.add = gfnn_test_no_force;
+    s->vectors = &vectors;
 }
 
 static inline void gfnn_test_destroy(gfnn_test_t *t)

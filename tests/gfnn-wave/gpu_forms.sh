@@ -9,8 +9,8 @@ form()
 
 reach()
 {
-    for form in gf8 "gfm --kernels 2" "gfm --kernels 4" "gfm --kernels 8"; do
-        resized "$samples/$(echo $form | tr -d ' ' | sed s/--kernels//)-dt20us.gfnn" $1 k-$1.gfnn
+    for form in gf8 gfm2 gfm4 gfm8; do
+        resized "$samples/$form-dt20us.gfnn" $1 k-$1.gfnn
         ladder "reach-$1-$form" "direct unrolled tiled" --elements 37x18x23 --only predictor --precond $form --reach $1 \
             --weights k-$1.gfnn
     done
@@ -23,11 +23,11 @@ precond()
     done
 }
 
-beside form gf8 "gfm --kernels 4" "gfm --kernels 8"
+beside form gf8 gfm4 gfm8
 beside reach 4 5 6
 valid reach-solve "$gfnn" --elements 21x18x23 --steps 2 --reach 6 --precision fp32 --rung solve-cuda --seconds 0
 refused 2 "exceed shared memory; use --precision fp32" "$gfnn" --elements 21x18x23 --reach 6 --precision fp16 \
     --rung solve-cuda
-beside precond bj "cheb --degree 3" gf8 "gfm --kernels 4" "gfm --kernels 8" "gfm --precision fp32"
+beside precond bj cheb3 gf8 gfm4 gfm8 "gfm --precision fp32"
 
 exit $failed

@@ -18,7 +18,7 @@ for transport in $transports; do
         [ -n "$(iterations solve-1.json)" ] && [ "$(iterations solve-1.json)" = "$(iterations solve-2.json)" ] ||
             fail "$transport, $precond: iterations '$(iterations solve-2.json)', on one GPU '$(iterations solve-1.json)'"
     done
-    valid gpus-$transport-cheb $two --rung solve-cuda --precond cheb --degree 3 --faces free
+    valid gpus-$transport-cheb $two --rung solve-cuda --precond cheb3 --faces free
 done
 # One GPU: interior and boundary in regions of their own, halos 1 and 3 deep.
 gfnn="$mpirun -n 2 $gfnn --device 0 --share-device"

@@ -40,7 +40,6 @@ valid thin $mpirun -n 4 "$gfnn" $run --elements 8x7x9 --ranks 1x4x1 --rung solve
 # a halo that is deeper than the boxes
 valid reach $mpirun -n 4 "$gfnn" $run --precond gf8 --reach 6 --ranks 1x2x2 --elements 9x8x7 --rung solve-simd
 valid vectors $mpirun -n 4 "$gfnn" $run --precond bj --faces free --tolerance 1e-12 --rung solve-simd --vectors fp32
-valid plane $mpirun -n 2 "$gfnn" $run --elements 20x4x4 --model uniform --source plane --rung solve-simd
 valid voxels $mpirun -n 3 "$gfnn" --device cpu --threads 1 --seconds 0 --model "$samples/ball.voxels" --precond bj \
     --rung solve-simd
 

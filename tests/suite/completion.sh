@@ -33,7 +33,7 @@ mkdir adir
 offers "a file.json" "$program" --json a\ f
 offers "" "$program" absent
 offers "operator" "$top/apps/gfnn-wave/gfnn-wave" --only o
-offers "galerkin" "$top/apps/gfnn-wave/gfnn-wave" --coef g
+offers "nn-class" "$top/apps/gfnn-wave/gfnn-wave" --coef nn-c
 
 # A program is run once per shell: it may be slow to start on a machine with many GPUs.
 printf '#!/bin/sh\necho asked >>asked\necho "  --slow N    of a slow start"\n' >nekbone

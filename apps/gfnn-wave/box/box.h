@@ -37,36 +37,29 @@ typedef enum {
     GFNN_BJ,   /* inverses of the 3x3 diagonal blocks: the paper's CGBJ */
     GFNN_CHEB, /* Chebyshev polynomial of `degree` over bj */
     GFNN_GF8,  /* one symmetric kernel G, 8 coefficients per node: the paper's form */
-    GFNN_GFM,  /* M kernels, M coefficients per node */
-    GFNN_AUTO  /* as asked for; configure puts one of those above in its place */
+    GFNN_GFM   /* M kernels, M coefficients per node */
 } gfnn_precond_t;
 typedef enum {
-    GFNN_COEF_CONST,    /* those of a uniform medium, everywhere */
-    GFNN_COEF_GALERKIN, /* energy fit at every node: what the networks have learnt */
-    GFNN_COEF_NN_REG,   /* a network gives the coefficients */
-    GFNN_COEF_NN_CLASS, /* a network gives one of 16 classes (the paper's) */
-    GFNN_COEFS
+    GFNN_COEF_NN_REG,  /* a network gives the coefficients */
+    GFNN_COEF_NN_CLASS /* a network gives one of 16 classes (the paper's) */
 } gfnn_coef_t;
 /* What conjugate gradients keep x, r, p and q in. */
 typedef enum { GFNN_DOUBLE, GFNN_SINGLE, GFNN_TYPES } gfnn_type_t;
 /* Precision of r for the predictor. */
 typedef enum { GFNN_FP32, GFNN_FP16, GFNN_PRECISIONS } gfnn_precision_t;
-typedef enum { GFNN_POINT, GFNN_PLANE, GFNN_SOURCES } gfnn_source_t;
 
 /* The paper's medium: speed of P waves (m/s), density (kg/m^3), the frequencies (Hz) at which
  * --damping holds; and the edge of an element of generated models (m). */
 static const double GFNN_VP = 200, GFNN_RHO = 1000, GFNN_F1 = 500, GFNN_F2 = 5000, GFNN_DS = 1e-3;
 
 typedef struct {
-    const char *model; /* "head", "uniform", or a voxel file */
+    const char *model; /* "head", "uniform", "uniform:VS" (m/s), or a voxel file */
     int64_t heads[3];  /* head: how many of it fill the box, x y z */
-    double vs;         /* uniform */
     double dt;         /* s */
     double damping;    /* ratio h at F1 and F2 */
-    int faces, precond, coef, precision, vectors, source;
-    int64_t kernels;     /* M of gfm */
+    const char *form;  /* --precond: "bj", "cheb7", "gf8", "gfm2", "auto" */
+    int faces, coef, precision, vectors;
     int64_t reach;       /* nd of gf8 and gfm: nodes to each side, ND to MAX_ND */
-    int64_t degree;      /* of cheb */
     const char *weights; /* a file, or "shipped": the one for the form, M and dt in inputs/ */
     double tolerance;    /* |A du - f| / |f| */
     int64_t max_iterations;
@@ -78,7 +71,10 @@ typedef struct {
     double ds;                         /* edge of an element, m: DS, or the voxel file's */
     int64_t n_elements[3], n_nodes[3]; /* of the whole box, x y z */
     int n_ranks[3];
-    int precond_asked; /* precond as given, plus 1; 0: not kept yet */
+    int precond;             /* gfnn_precond_t */
+    int64_t kernels, degree; /* M of gfm; of cheb */
+    const char *form_asked;  /* form as given */
+    char form_text[16];      /* what stands for it; form points to it then */
 } gfnn_config_t;
 
 /* Does --precond have a network? */

@@ -1,5 +1,7 @@
 /*
- * infer.c - the networks: coefficients of every node from the Vs^2 of the 6^3 elements about it.
+ * infer.c - the networks: coefficients of every node from the Vs^2 of the 6^3 elements about it. They
+ * have learnt the fit of least energy: c where sum_l (1/2 g_l^T A g_l - g_l^T e_l) is least, g_l being
+ * row l of P at the node.
  *
  * Most of the work is the first layer, 216 inputs to 64. A model has few materials and large
  * regions of each. So the first layer starts from its result for a patch that is all of the node's

@@ -20,6 +20,9 @@ typedef struct {
  * an id without Vs, and sizes that differ from --elements. Collective. */
 gfnn_model_t *gfnn_model_new(const gfnn_config_t *config, const gfnn_box_t *box);
 void gfnn_model_destroy(gfnn_model_t *model);
+/* Returns Vs of a model "uniform" (80 m/s) or "uniform:VS"; 0: it is another one. Refuses a VS that is
+ * no number above 0. */
+double gfnn_uniform_vs(const char *model);
 /* Reads the extents of a voxel file, for configure, which sets E and ds from it. Refuses what it
  * cannot read. Collective. */
 void gfnn_voxel_extents(const char *path, int64_t E[3], double *ds);
@@ -30,10 +33,7 @@ typedef struct {
     gfnn_materials_t materials;
     uint8_t *id; /* [E[2]][E[1]][E[0]], x fastest */
 } gfnn_voxels_t;
-/* Reads a whole voxel file. Returns false, and one line in why, if it cannot. */
-bool gfnn_voxel_read(const char *path, bool header_only, gfnn_voxels_t *voxels, char *why,
-                     size_t len);
-/* The same for bytes in memory. */
+/* Reads the bytes of a voxel file. Returns false, and one line in why, if it cannot. */
 bool gfnn_voxel_parse(const char *name, const void *data, size_t bytes, bool header_only,
                       gfnn_voxels_t *voxels, char *why, size_t len);
 void gfnn_voxel_free(gfnn_voxels_t *voxels);
@@ -61,10 +61,8 @@ typedef struct {
     char digest[RT_SHA256_DIGITS + 1]; /* of the whole file */
     void *memory;
 } gfnn_weights_t;
-/* Returns NULL, and one line in why, if the file is absent, truncated or of another version, if its
- * CRC is wrong, its sizes do not fit together, or values are not finite. */
-gfnn_weights_t *gfnn_weights_read(const char *path, char *why, size_t len);
-/* Does the same with the bytes of a file. */
+/* Reads the bytes of a file. Returns NULL, and one line in why, if it is truncated or of another
+ * version, if its CRC is wrong, its sizes do not fit together, or values are not finite. */
 gfnn_weights_t *gfnn_weights_parse(const char *path, const void *data, size_t bytes, char *why,
                                    size_t len);
 void gfnn_weights_free(gfnn_weights_t *weights);
@@ -75,19 +73,13 @@ void gfnn_weights_match(const gfnn_weights_t *weights, const gfnn_config_t *conf
 /* Finds the file of --weights shipped, where io/inputs.h says, as rank 0 sees it. Collective. */
 void gfnn_weights_path(const gfnn_config_t *config, char *path, size_t len);
 
-/* --- infer.c, fit.c: coefficients of every own node, c [coefs][box->bare.plane] host --- */
+/* --- infer.c: coefficients of every own node, c [coefs][box->bare.plane] host --- */
 
 /* By the network: reg or class, by coef. Its input is Vs^2 of the 6^3 elements about the node (z
  * slowest, x fastest), scaled by the file's range: (Vs^2 - vs_min^2) / (vs_max^2 - vs_min^2); an
  * absent element counts as vs_min. */
 void gfnn_infer(const gfnn_weights_t *weights, int coef, const gfnn_box_t *box,
                 const gfnn_model_t *model, float *c);
-/* By the energy fit N c = b, N = Q0 + sum_e Vs_e^2 Q1_e over the elements that the kernels
- * touch; absent elements have no energy. form: that of A. */
-void gfnn_fit(const gfnn_weights_t *weights, const gfnn_form_t *form, const gfnn_box_t *box,
-              const gfnn_model_t *model, float *c);
-/* The same for a uniform medium, c [coefs]. */
-void gfnn_fit_uniform(const gfnn_weights_t *weights, const gfnn_form_t *form, double vs, float *c);
 
 /* --- input.c: what input_new of rt_app_t makes --- */
 

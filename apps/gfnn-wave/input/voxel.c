@@ -8,7 +8,7 @@
  *   # a comment
  *   size 12 10 8                     voxels along x, y, z
  *   spacing 0.001                    their side in metres
- *   material 0 50 void               id (0 to 255), Vs in m/s, and if wanted a name
+ *   material 0 50 void               id (0 to 255), Vs in m/s, and if wanted a remark
  *   material 7 120 outer shell
  *   data                             the voxels start right after this line
  *
@@ -24,13 +24,12 @@
 #include <string.h>
 #include "io/scan.h"
 
-enum { BYTES = 256, LONGEST_NAME = 31 };
+enum { BYTES = 256 };
 
 /* A material as the file has it. */
 typedef struct {
     int64_t line; /* 0: there is no material of this id */
     double vs;
-    char name[LONGEST_NAME + 1];
 } entry_t;
 
 typedef struct {
@@ -95,31 +94,6 @@ static bool read_spacing(reader_t *r)
     return rt_scan_line_end(s);
 }
 
-/* Reads the rest of the line, including inner blanks. It goes into reports, so only ASCII. */
-static bool read_name(rt_scan_t *s, int64_t id, char name[LONGEST_NAME + 1])
-{
-    rt_scan_skip_blanks(s);
-    size_t n = 0;
-    while (s->at + n < s->end && s->at[n] != '\n')
-        n++;
-    while (n > 0 && (s->at[n - 1] == ' ' || s->at[n - 1] == '\t' || s->at[n - 1] == '\r'))
-        n--;
-    if (n > LONGEST_NAME)
-        return rt_scan_fail(s,
-                            "the name of material %" PRId64 " has %zu characters: %d are allowed",
-                            id, n, LONGEST_NAME);
-    for (size_t i = 0; i < n; i++)
-        if (s->at[i] < ' ' || s->at[i] > '~')
-            return rt_scan_fail(s,
-                                "character %zu of the name of material %" PRId64
-                                " is not printable ASCII: use letters and digits",
-                                i + 1, id);
-    memcpy(name, s->at, n);
-    name[n] = '\0';
-    rt_scan_skip_line(s);
-    return true;
-}
-
 static bool read_material(reader_t *r)
 {
     rt_scan_t *s = &r->s;
@@ -144,7 +118,8 @@ static bool read_material(reader_t *r)
                             id, vs);
     e->vs = vs;
     e->line = line;
-    return read_name(s, id, e->name);
+    rt_scan_skip_line(s);
+    return true;
 }
 
 static bool read_header(reader_t *r)
@@ -212,13 +187,6 @@ static bool make_materials(reader_t *r, gfnn_materials_t *m, int number[BYTES])
             continue;
         if (m->ids == GFNN_OUTSIDE)
             return rt_scan_fail_file(s, "256 materials: at most 255 can be told apart");
-        if (e->name[0]) {
-            char *name = rt_scan_alloc(s, (int64_t)strlen(e->name) + 1, 1);
-            if (!name)
-                return false;
-            strcpy(name, e->name);
-            m->name[m->ids] = name;
-        }
         m->vs[m->ids] = e->vs;
         m->w[m->ids] = 1;
         m->square[m->ids] = e->vs * e->vs;
@@ -264,21 +232,8 @@ bool gfnn_voxel_parse(const char *name, const void *data, size_t bytes, bool hea
     return false;
 }
 
-bool gfnn_voxel_read(const char *path, bool header_only, gfnn_voxels_t *voxels, char *why,
-                     size_t len)
-{
-    size_t bytes;
-    char *data = rt_scan_load(path, &bytes, why, len);
-    *voxels = (gfnn_voxels_t){0};
-    const bool good = data && gfnn_voxel_parse(path, data, bytes, header_only, voxels, why, len);
-    RT_FREE(data, RT_HOST);
-    return good;
-}
-
 void gfnn_voxel_free(gfnn_voxels_t *voxels)
 {
-    for (int i = 0; i < voxels->materials.ids; i++)
-        RT_FREE(voxels->materials.name[i], RT_HOST);
     RT_FREE(voxels->id, RT_HOST);
     *voxels = (gfnn_voxels_t){0};
 }

@@ -14,7 +14,6 @@
  */
 #include "config.h"
 #include "input.h"
-#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,11 +32,6 @@ enum {
     DOUBLES = 9,
     CRC_BYTES = 4
 };
-
-static const char *form_name(int form)
-{
-    return form == GFNN_GF8 ? "gf8" : form == GFNN_GFM ? "gfm" : "neither gf8 nor gfm";
-}
 
 /* --- numbers, whatever the byte order of the machine --- */
 
@@ -267,15 +261,6 @@ gfnn_weights_t *gfnn_weights_parse(const char *path, const void *data, size_t by
     return w;
 }
 
-gfnn_weights_t *gfnn_weights_read(const char *path, char *why, size_t len)
-{
-    size_t bytes;
-    char *data = rt_scan_load(path, &bytes, why, len);
-    gfnn_weights_t *w = data ? gfnn_weights_parse(path, data, bytes, why, len) : NULL;
-    RT_FREE(data, RT_HOST);
-    return w;
-}
-
 void gfnn_weights_free(gfnn_weights_t *weights)
 {
     if (!weights)
@@ -300,7 +285,7 @@ void gfnn_weights_match(const gfnn_weights_t *weights, const gfnn_config_t *conf
 {
     if (weights->form != config->precond)
         rt_refuse(RT_USAGE, "%s is for --precond %s, and this run has %s: %s", path,
-                  form_name(weights->form), form_name(config->precond), remedy);
+                  weights->form == GFNN_GF8 ? "gf8" : "gfm", config->form, remedy);
     if (weights->form == GFNN_GFM)
         match(path, "M", weights->kernels, (double)config->kernels, " kernels");
     match(path, "a reach", weights->reach, (double)config->reach, " nodes");
@@ -323,51 +308,13 @@ void gfnn_weights_match(const gfnn_weights_t *weights, const gfnn_config_t *conf
 
 /* --- the files that ship --- */
 
-enum { MAX_NAMES = 16, MAX_NAME = 80 };
-
-typedef struct {
-    char name[MAX_NAMES][MAX_NAME];
-    int n;
-} names_t;
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(a, b);
-}
-
-/* Adds the trained files in `folder` whose names start with `like`. */
-static void find_names(const char *folder, const char *like, names_t *names)
-{
-    DIR *dir = opendir(folder);
-    for (struct dirent *entry; dir && names->n < MAX_NAMES && (entry = readdir(dir));) {
-        const char *end = strrchr(entry->d_name, '.');
-        if (end && strcmp(end, ".gfnn") == 0 && strlen(entry->d_name) < MAX_NAME &&
-            strncmp(entry->d_name, like, strlen(like)) == 0)
-            strcpy(names->name[names->n++], entry->d_name);
-    }
-    if (dir)
-        closedir(dir);
-    qsort(names->name, (size_t)names->n, MAX_NAME, by_name);
-}
-
 RT_NORETURN static void refuse_shipped(const char *wanted, const rt_inputs_t *folders)
 {
-    char text[MAX_NAMES * (MAX_NAME + 2)] = "";
-    names_t names = {.n = 0};
-    char like[MAX_NAME];
-    /* names another dt of this form and M, otherwise any file */
-    snprintf(like, sizeof like, "%.*s", (int)(strstr(wanted, "-dt") + 3 - wanted), wanted);
-    for (int f = 0; f < 2 * folders->n && names.n == 0; f++)
-        find_names(folders->path[f % folders->n], f < folders->n ? like : "", &names);
-    for (int k = 0; k < names.n; k++) {
-        strcat(text, k > 0 ? ", " : "");
-        strcat(text, names.name[k]);
-    }
     rt_text_t where = {""};
     for (int f = 0; f < folders->n; f++)
         rt_text_add(&where, "%s%s", f > 0 ? ", " : "", folders->path[f]);
-    rt_refuse(RT_USAGE, "no %s ships with the program%s%s (looked in %s): %s", wanted,
-              names.n > 0 ? ", but " : "", text, where.text, remedy);
+    rt_refuse(RT_USAGE, "no %s ships with the program (looked in %s): %s", wanted, where.text,
+              remedy);
 }
 
 /* Returns whether rank 0 can read the file. */
@@ -381,19 +328,16 @@ static bool is_there(const char *path)
 void gfnn_weights_path(const gfnn_config_t *config, char *path, size_t len)
 {
     rt_inputs_t shipped;
-    char name[MAX_NAME], kernels[24] = "", reach[24] = "";
+    char name[80], reach[24] = "";
     bool fits = true;
     if (strcmp(config->weights, "shipped") != 0) {
         fits = strlen(config->weights) < len;
         snprintf(path, len, "%s", config->weights);
     } else {
         rt_inputs_folders("gfnn-wave", &shipped);
-        if (config->precond == GFNN_GFM)
-            snprintf(kernels, sizeof kernels, "%lld", (long long)config->kernels);
         if (config->reach != GFNN_ND)
             snprintf(reach, sizeof reach, "-nd%lld", (long long)config->reach);
-        snprintf(name, sizeof name, "%s%s%s-dt%gus.gfnn", form_name(config->precond), kernels,
-                 reach, 1e6 * config->dt);
+        snprintf(name, sizeof name, "%s%s-dt%gus.gfnn", config->form, reach, 1e6 * config->dt);
         for (int f = 0; f < shipped.n; f++) {
             fits = (size_t)snprintf(path, len, "%s/%s", shipped.path[f], name) < len;
             if (!fits || is_there(path))

@@ -35,7 +35,7 @@ void gfnn_result(const void *solver, rt_result_t *out)
         rt_json_text(out->json, "transport", s->transport);
     if (s->kernels->ladder != GFNN_LADDER_SOLVE)
         return;
-    rt_json_text(out->json, "preconditioner", gfnn_precond_names[p->config->precond]);
+    rt_json_text(out->json, "preconditioner", p->config->form);
     json_t *history = rt_json_array(out->json, "iterations");
     json_t *residuals = rt_json_array(out->json, "step_residuals");
     for (int64_t i = 0; i < s->steps && i < GFNN_MAX_HISTORY; i++) {

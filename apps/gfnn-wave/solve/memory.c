@@ -41,7 +41,7 @@ static arrays_t arrays(const gfnn_config_t *config)
     a.low = HALVES * plane + GFNN_LOW_SKIP * sizeof(uint16_t);
     a.ids = plane;
     a.coefs = gfnn_has_network(config) ? 4 * (double)(gfnn_coefs(config) * a.box.bare.plane) : 0;
-    if (strcmp(config->model, "head") != 0 && strcmp(config->model, "uniform") != 0)
+    if (strcmp(config->model, "head") != 0 && gfnn_uniform_vs(config->model) == 0)
         a.model = (double)config->n_elements[0] * (double)config->n_elements[1] *
                   (double)config->n_elements[2];
     return a;
@@ -130,17 +130,15 @@ static void kernels_memory(const gfnn_config_t *config, const gfnn_kernels_t *ke
     vectors->memory(config, box, bytes);
 }
 
-/* Returns the bytes of a network, of its file while it is read, of the tables of the energy fit,
- * and of everything else that does not grow with the box. */
+/* Returns the bytes of a network, of its file while it is read, and of everything else that does not
+ * grow with the box. */
 static double network_memory(const gfnn_config_t *config)
 {
-    enum { SMALL = 1 << 18, PER_TAP = 2 * 9 * sizeof(float), PER_ELEMENT = 72 * sizeof(double) };
-    const double stencil = (double)gfnn_stencil(config->reach),
-                 side = 2 * (double)config->reach + 2;
+    enum { SMALL = 1 << 18, PER_TAP = 2 * 9 * sizeof(float) };
+    const double stencil = (double)gfnn_stencil(config->reach);
     if (!gfnn_has_network(config))
         return SMALL;
-    return SMALL + PER_TAP * stencil * (config->precond == GFNN_GFM ? (double)config->kernels : 1) +
-           PER_ELEMENT * side * side * side;
+    return SMALL + PER_TAP * stencil * (config->precond == GFNN_GFM ? (double)config->kernels : 1);
 }
 
 /*

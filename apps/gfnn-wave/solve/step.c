@@ -47,8 +47,6 @@ gfnn_force_t gfnn_source(const gfnn_config_t *config, const gfnn_box_t *box,
 {
     gfnn_force_t force = {-1, 0};
     int64_t own[3];
-    if (config->source != GFNN_POINT)
-        return force;
     for (int d = 0; d < 3; d++) {
         own[d] = gfnn_source_node(box, d) - box->first[d];
         if (own[d] < 0 || own[d] >= box->n[d])

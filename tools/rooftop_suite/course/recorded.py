@@ -54,7 +54,7 @@ RUNS = {  # what the lessons need, at the sizes of the apps' READMEs; @core: one
                      '--choose mxm1=dgemm,mxm2=dgemm,mxm3=dgemm',
     'nekbone@solve': '--device 0 --elements 8x8x8 --degree 9 --ladder --only solve',
     'gfnn-wave@bj': '--device 0 --elements 104x104x104 --rung solve-cuda --precond bj',
-    'gfnn-wave@cheb': '--device 0 --elements 104x104x104 --rung solve-cuda --precond cheb --degree 7',
+    'gfnn-wave@cheb': '--device 0 --elements 104x104x104 --rung solve-cuda --precond cheb7',
     'nekbone@core': '--device cpu --threads 1 --elements 8x8x8 --degree 9 --iterations 20 --ladder --only cpu',
     'alya-rhs@core': '--device cpu --threads 1 --cells 24x20x28 --ladder --only cpu',
     'fun3d-mcpi@core': '--device cpu --threads 1 --surface 29 --layers 25 --sweeps 3 --ladder --only sweeps',

@@ -25,7 +25,7 @@ SHORTER = {'gfnn-wave': ['--steps', '1']}  # of ladders on CPUs: its reference s
 FREE = {'rung', 'choose', 'tuning', 'no-tuning', 'transport', 'threads'}
 FREE_OF = {'nekbone': {'ranks'}, 'alya-rhs': {'reorder', 'partition'},
            'fun3d-mcpi': {'offdiagonal', 'dq', 'accumulate'},
-           'gfnn-wave': {'precond', 'coef', 'kernels', 'degree', 'precision', 'vectors', 'ranks'}}
+           'gfnn-wave': {'precond', 'coef', 'precision', 'vectors', 'ranks'}}
 
 # What set-up and verification take: bytes per second of the problem; a ladder and a picture as multiples of one rung.
 SET_UP, SET_UP_GPU = 2.0**25, 2.0**28
