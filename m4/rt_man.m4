@@ -15,7 +15,7 @@ AC_DEFUN([RT_MAN], [
 
 # RT_PKG_CONFIG: the libraries for rooftop.pc. librooftop.a is static, so everything it needs is listed.
 AC_DEFUN([RT_PKG_CONFIG], [
-  rt_pc_libs="$ACC_LIBS $KOKKOS_LIBS $NCCL_LIBS $CUDA_LIBS $MPI_LIBS $HWLOC_LIBS $JANSSON_LIBS $METIS_LIBS $CALIPER_LIBS -lm $LIBS"
+  rt_pc_libs="$ACC_LIBS $KOKKOS_LIBS $NCCL_LIBS $CUDA_LIBS $MPI_LIBS $HWLOC_LIBS $JANSSON_LIBS $CALIPER_LIBS -lm $LIBS"
   AS_IF([test $rt_have_openmp = 1], [rt_pc_libs="$OPENMP_CFLAGS $rt_pc_libs"])
   # Our programs are then linked by $CXX, but a C app that uses pkg-config is not.
   AS_IF([test $rt_have_cuda$rt_have_kokkos != 00], [rt_pc_libs="$rt_pc_libs -lstdc++"])

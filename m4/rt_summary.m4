@@ -13,7 +13,6 @@ AC_DEFUN([RT_SUMMARY], [
   RT_SUMMARY_LINE([nccl],   [NCCL  ], [$NCCL_LIBS])
   RT_SUMMARY_LINE([kokkos], [Kokkos], [$rt_kokkos_version ($rt_kokkos_backends) with $KOKKOS_CXX])
   RT_SUMMARY_LINE([hwloc],  [hwloc ], [yes])
-  RT_SUMMARY_LINE([metis],  [METIS ], [yes])
   RT_SUMMARY_LINE([blas],   [BLAS  ], [$rt_blas])
   RT_SUMMARY_LINE([libxsmm], [libxsmm], [yes])
   RT_SUMMARY_LINE([man],    [man   ], [$rt_man_from])

@@ -25,13 +25,12 @@ enum {
 
 /* --- the options, and what follows from them --- */
 enum { ALYA_REORDER_AUTO, ALYA_REORDER_NO, ALYA_REORDER_HILBERT };
-enum { ALYA_PARTITION_HILBERT, ALYA_PARTITION_METIS };
 typedef struct {
     const char *mesh; /* "hill", "box", or a file */
     rt_extents_t cells;
     double growth, jitter;
-    int order, reorder, partition; /* alya_order_t, ALYA_REORDER_*, ALYA_PARTITION_* */
-    int form;                      /* alya_form_t */
+    int order, reorder; /* alya_order_t, ALYA_REORDER_* */
+    int form;           /* alya_form_t */
     double vreman, filter, rho, mu, force_x, force_y, force_z;
     int64_t assemblies, steps;
     double courant;
@@ -43,8 +42,7 @@ typedef struct {
 /* --- input/input.c --- */
 typedef struct {
     alya_counts_t counts;
-    bool is_whole; /* mesh is the whole one, on rank 0 (NULL elsewhere); else this rank's part */
-    alya_mesh_t *mesh; /* NULL once a problem has taken it */
+    alya_mesh_t *mesh; /* this rank's part; NULL once a problem has taken it */
     double seconds;    /* that reading or generating took */
 } alya_input_t;
 

@@ -8,7 +8,6 @@
 
 static const char *const orders[] = {"natural", "hilbert", "random-elements", "random-all", NULL};
 static const char *const reorders[] = {"auto", "no", "hilbert", NULL};
-static const char *const partitions[] = {"hilbert", "metis", NULL};
 static const char *const forms[] = {"conv", "skew", "cons", "emac", NULL};
 
 #define CONFIG alya_config_t
@@ -28,9 +27,6 @@ static const rt_opt_t options[] = {
         CONFIG, reorder, "reorder", "NAME", "auto", reorders,
         "order of the nodes and elements after set-up; auto: hilbert if the input order has poor "
         "locality; no: keep the input order, to see what it costs"),
-    RT_CHOICE(
-        CONFIG, partition, "partition", "NAME", "hilbert", partitions,
-        "division of the elements among the ranks: in ranges along a Hilbert curve, or by METIS"),
     RT_CHOICE(CONFIG, form, "form", "NAME", "cons", forms,
               "convective form; conv conserves nothing, skew energy, cons momentum and angular "
               "momentum, emac all three"),
@@ -65,33 +61,33 @@ static void complete(alya_config_t *config)
                                                    (config->from_file || shuffled)};
 }
 
-static void count_totals(alya_config_t *config)
-{
-    const int periodic = !config->is_hill;
-    config->counts.total_elements = 6;
-    config->counts.total_nodes = 1;
-    for (int d = 0; d < 3; d++) {
-        config->counts.total_elements *= (double)config->cells[d];
-        config->counts.total_nodes *= (double)(config->cells[d] + !periodic);
-    }
-}
-
-static void count_box(alya_config_t *config)
+/* Counts the mesh and the largest part. Returns why a rank cannot have it, or NULL. */
+static const char *count_box(alya_config_t *config, rt_text_t *why)
 {
     const int64_t *n = config->cells;
     const alya_box_t box = alya_box(config);
-    count_totals(config);
-    const double mine = config->counts.total_elements / rt_comm_size();
+    alya_counts_t *counts = &config->counts;
     const double nodes = (double)(n[0] + 1) * (double)(n[1] + 1) * (double)(n[2] + 1);
-    if (mine < 6)
-        rt_refuse(RT_USAGE, "--cells %lldx%lldx%lld is fewer cells than the %d ranks that run",
-                  (long long)n[0], (long long)n[1], (long long)n[2], rt_comm_size());
+    counts->total_elements = 6;
+    counts->total_nodes = 1;
+    for (int d = 0; d < 3; d++) {
+        counts->total_elements *= (double)n[d];
+        counts->total_nodes *= (double)(n[d] + config->is_hill);
+    }
+    const double mine = counts->total_elements / rt_comm_size();
     if (mine > INT32_MAX - 6.0 || 8 * nodes > 0x1p60)
-        rt_refuse(RT_USAGE,
-                  "--cells %lldx%lldx%lld is %.3g tetrahedra per rank, and a rank can hold "
-                  "2147483641: use fewer cells or more ranks",
-                  (long long)n[0], (long long)n[1], (long long)n[2], mine);
-    alya_box_count(&box, rt_comm_size(), &config->counts.elements, &config->counts.nodes);
+        return rt_text(why,
+                       "%.3g tetrahedra per rank, and a rank can hold 2147483641: use fewer cells "
+                       "or more ranks",
+                       mine);
+    const alya_parts_t parts = alya_box_count(&box, rt_comm_size());
+    counts->elements = parts.elements;
+    counts->nodes = parts.nodes;
+    for (int d = 0; d < 3; d++)
+        counts->cells[d] = parts.cells[d];
+    return parts.least > 0
+               ? NULL
+               : rt_text(why, "too few cells for the %d ranks that run", rt_comm_size());
 }
 
 static void configure(rt_run_t *run)
@@ -108,8 +104,10 @@ static void configure(rt_run_t *run)
     rt_run_refuse_ignored(run, !config->is_hill, "growth", "for --mesh hill alone");
     rt_run_refuse_ignored(run, config->steps > 0, "assemblies", "--steps do their own");
     rt_run_refuse_ignored(run, config->steps == 0, "courant", "for --steps alone");
-    if (!config->from_file)
-        count_box(config);
+    rt_text_t text;
+    if (!config->from_file && (why = count_box(config, &text)))
+        rt_refuse(RT_USAGE, "--cells %lldx%lldx%lld is %s", (long long)config->cells[0],
+                  (long long)config->cells[1], (long long)config->cells[2], why);
 }
 
 /*
@@ -131,16 +129,9 @@ static bool extents(rt_run_t *run, int64_t scale)
     const double cells[3] = {(double)(scale / 245), (double)(scale / 294), layers};
     for (int d = 0; d < 3; d++)
         config->cells[d] = (int64_t)fmin(fmax(LEAST_CELLS, cells[d]), INT32_MAX);
-    const int64_t *n = config->cells;
-    if (6.0 * (double)n[0] * (double)n[1] * (double)n[2] >= INT32_MAX)
-        return false;
-    /* ranks are equal, and counting their parts is expensive: count one block */
-    config->counts.is_block = true;
-    config->counts.elements = 6 * n[0] * n[1] * n[2];
-    config->counts.nodes = (n[0] + 1) * (n[1] + 1) * (n[2] + 1);
-    config->cells[0] *= rt_comm_size();
-    count_totals(config);
-    return true;
+    config->cells[0] *= rt_comm_size(); /* a block of that size for each rank */
+    rt_text_t why;
+    return !count_box(config, &why);
 }
 
 static void describe(const rt_run_t *run, FILE *out)
@@ -159,8 +150,8 @@ static void describe(const rt_run_t *run, FILE *out)
             "%g m/s^2\n",
             forms[config->form], config->vreman, config->filter > 0 ? "of given width" : "V^(1/3)",
             config->rho, config->mu, config->force_x, config->force_y, config->force_z);
-    fprintf(out, "              order %s, reorder %s, partition %s, ", orders[config->order],
-            reorders[config->reorder], partitions[config->partition]);
+    fprintf(out, "              order %s, reorder %s, ", orders[config->order],
+            reorders[config->reorder]);
     if (config->steps > 0)
         fprintf(out, "%lld Runge-Kutta steps without pressure\n", (long long)config->steps);
     else

@@ -11,9 +11,8 @@ apps_alya_rhs_libalya_a_SOURCES = \
 	apps/alya-rhs/alya.h apps/alya-rhs/kernel.h apps/alya-rhs/ladder.def \
 	apps/alya-rhs/app.c apps/alya-rhs/problem.c apps/alya-rhs/solve.c \
 	apps/alya-rhs/work.c apps/alya-rhs/output/picture.c \
-	apps/alya-rhs/input/box.c apps/alya-rhs/input/set.h \
+	apps/alya-rhs/input/box.c \
 	apps/alya-rhs/input/check.c \
-	apps/alya-rhs/input/distribute.c \
 	apps/alya-rhs/input/input.h apps/alya-rhs/input/input.c \
 	apps/alya-rhs/input/order.c \
 	apps/alya-rhs/input/read.c \

@@ -30,16 +30,6 @@ static void check_mesh(const alya_mesh_t *mesh)
         rt_refuse(RT_USAGE, "%s; use a --growth nearer to 1, fewer layers or less --jitter", why);
 }
 
-/* Takes the input's mesh, and makes this rank's part of it. */
-static void make_mesh(alya_problem_t *p, alya_input_t *input)
-{
-    p->mesh = input->mesh;
-    input->mesh = NULL;
-    if (input->is_whole)
-        p->mesh = alya_mesh_distribute(p->mesh, p->config->partition == ALYA_PARTITION_METIS);
-    check_mesh(p->mesh);
-}
-
 /* Puts the mesh in the order of --order, then in that of --reorder. */
 static void order_mesh(alya_problem_t *p)
 {
@@ -182,7 +172,9 @@ void *alya_problem_new(const rt_run_t *run, void *input)
     *p = (alya_problem_t){
         .run = run, .config = config, .counts = in->counts, .physics = physics_of(config)};
     double begin = rt_clock();
-    make_mesh(p, in);
+    p->mesh = in->mesh;
+    in->mesh = NULL;
+    check_mesh(p->mesh);
     p->seconds_mesh = in->seconds + rt_clock() - begin;
     order_mesh(p);
     begin = rt_clock();

@@ -153,36 +153,22 @@ void alya_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
 
 /* --- memory --- */
 
-/*
- * Returns the number of a part's nodes on its faces to other parts, or on those of the periodic box.
- * A generated part is approximated by a block of its number of cells, as near to a cube as the mesh
- * allows; a part of a file by a cube. While extents are searched for, the ranks share the cells of
- * one rank: more faces, which makes up for the nodes that parts have and blocks do not.
- */
+/* Returns the number of a part's nodes on its faces to other parts, or on those of the periodic box.
+ * A part of a file is taken for a cube. */
 static double nodes_on_faces(const alya_config_t *config, const alya_counts_t *counts)
 {
     const bool periodic = !config->from_file && !config->is_hill;
-    double size[3], edge[3], sum = 0;
+    double edge[3], sum = 0;
     for (int d = 0; d < 3; d++)
-        size[d] = config->from_file ? cbrt(counts->total_elements / 6) : (double)config->cells[d];
-    if (counts->is_block)
-        size[0] /= rt_comm_size();
-    const double cells = size[0] * size[1] * size[2] / rt_comm_size();
+        edge[d] = config->from_file ? cbrt((double)counts->elements / 6) : (double)counts->cells[d];
     for (int d = 0; d < 3; d++)
-        edge[d] = size[d];
-    for (double least = 0, most = fmax(size[0], fmax(size[1], size[2])); most - least > 1e-3;) {
-        const double middle = (least + most) / 2; /* cubes with this edge, cut by the mesh */
-        for (int d = 0; d < 3; d++)
-            edge[d] = fmin(size[d], middle);
-        *(edge[0] * edge[1] * edge[2] < cells ? &least : &most) = middle;
-    }
-    for (int d = 0; d < 3; d++)
-        if (periodic || (rt_comm_size() > 1 && edge[d] < size[d]))
+        if (periodic ||
+            (config->from_file ? rt_comm_size() > 1 : edge[d] < (double)config->cells[d]))
             sum += 2 * (edge[(d + 1) % 3] + 1) * (edge[(d + 2) % 3] + 1);
     return sum;
 }
 
-/* What rt_halo_predict needs. The parts are not blocks: their faces are up to twice as large, and a
+/* What rt_halo_predict needs. The faces of a file's part are up to twice as large as a cube's, and a
  * node on an edge is on several other ranks. */
 typedef struct {
     int64_t local, shared;
@@ -208,12 +194,11 @@ static double making_mesh(const alya_config_t *config, const alya_counts_t *coun
     const double E = (double)counts->elements, N = (double)counts->nodes;
     const double all_elements = counts->total_elements, all_nodes = counts->total_nodes;
     const double whole = mesh_memory(all_elements, all_nodes);
-    const bool metis = config->partition == ALYA_PARTITION_METIS;
     double most = mesh_memory(E, N) + alya_reorder_memory(E, N);
     if (config->from_file)
         most = fmax(most, whole + alya_boundary_memory(all_elements, all_nodes));
-    if (rt_comm_size() > 1 && (config->from_file || metis))
-        most = fmax(most, whole + alya_distribute_memory(all_elements, all_nodes, metis));
+    if (config->from_file && rt_comm_size() > 1)
+        most = fmax(most, whole + alya_share_memory(all_elements, all_nodes));
     return most;
 }
 

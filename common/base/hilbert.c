@@ -1,10 +1,6 @@
 /*
  * base/hilbert.c - the Hilbert curve through a cube, after Skilling ("Programming the Hilbert
  * curve", AIP Conf. Proc. 707, 2004).
- *
- * The leading digits of a key depend on the leading bits of the position only, and in the same way
- * for every `bits`: key(at, bits) >> 3 = key(at / 2, bits - 1). A caller that wants a range of the
- * curve can use this to descend.
  */
 #include "config.h"
 #include "base/hilbert.h"
@@ -19,19 +15,8 @@ static uint64_t spread_bits(uint64_t x)
     return (x | x << 2) & 0x1249249249249249U;
 }
 
-/* Moves bit 3 b of x to bit b. */
-static uint32_t gather_bits(uint64_t x)
-{
-    x &= 0x1249249249249249U;
-    x = (x | x >> 2) & 0x10c30c30c30c30c3U;
-    x = (x | x >> 4) & 0x100f00f00f00f00fU;
-    x = (x | x >> 8) & 0x001f0000ff0000ffU;
-    x = (x | x >> 16) & 0x001f00000000ffffU;
-    return (uint32_t)(x | x >> 32) & 0x1fffffU;
-}
-
 /* If bit `bit` of x[d] is set, inverts the lower bits of x[0], else swaps them with those of x[d].
- * It is its own inverse. It has no branches, because they would be taken at random. */
+ * It has no branches, because they would be taken at random. */
 static inline void turn(uint32_t x[3], int d, int bit)
 {
     uint32_t lower = (1U << bit) - 1, set = 0U - (x[d] >> bit & 1U);
@@ -51,18 +36,4 @@ uint64_t rt_hilbert_key(const uint32_t at[3], int bits)
     for (int bit = bits - 1; bit > 0; bit--)
         gray ^= ((1U << bit) - 1) & (0U - (x[2] >> bit & 1U));
     return spread_bits(x[0] ^ gray) << 2 | spread_bits(x[1] ^ gray) << 1 | spread_bits(x[2] ^ gray);
-}
-
-void rt_hilbert_point(uint64_t key, int bits, uint32_t at[3])
-{
-    uint32_t x[3] = {gather_bits(key >> 2), gather_bits(key >> 1), gather_bits(key)};
-    uint32_t gray = x[2] >> 1;
-    x[2] ^= x[1];
-    x[1] ^= x[0];
-    x[0] ^= gray;
-    for (int bit = 1; bit < bits; bit++)
-        for (int d = 2; d >= 0; d--)
-            turn(x, d, bit);
-    for (int d = 0; d < 3; d++)
-        at[d] = x[d];
 }

@@ -3,7 +3,7 @@
 
 Nodes are in a scrambled order, their numbers have gaps, and no element uses the first node. There
 are points, lines and triangles to skip, and sections to ignore. The mesh is the same in both files,
-so that test_read.c can compare them. Usage: python3 cube.py [folder]
+so that tests/alya-rhs/cli.sh can compare them. Usage: python3 cube.py [folder]
 """
 import itertools
 import struct

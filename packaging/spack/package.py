@@ -38,7 +38,6 @@ class Rooftop(AutotoolsPackage, CudaPackage):
     variant("openblas", default=True, description="dgemm for nekbone's small matrix products")
     variant("libxsmm", default=False, description="libxsmm for nekbone's small matrix products")
     variant("hwloc", default=True, description="Choose the GPU nearest to a rank's cores")
-    variant("metis", default=True, description="--partition metis of alya-rhs")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build")
@@ -55,7 +54,6 @@ class Rooftop(AutotoolsPackage, CudaPackage):
     depends_on("openblas threads=none", when="+openblas")
     depends_on("libxsmm", when="+libxsmm")
     depends_on("hwloc", when="+hwloc")
-    depends_on("metis@5:", when="+metis")
     depends_on("kokkos@4: +openmp ~cuda", when="+kokkos ~cuda")
     for arch in CudaPackage.cuda_arch_values:
         depends_on(f"kokkos@4: +openmp +cuda +wrapper cuda_arch={arch}", when=f"+kokkos +cuda cuda_arch={arch}")
@@ -81,7 +79,6 @@ class Rooftop(AutotoolsPackage, CudaPackage):
             ("openblas", "blas", "openblas"),
             ("libxsmm", "libxsmm", "libxsmm"),
             ("hwloc", "hwloc", "hwloc"),
-            ("metis", "metis", "metis"),
         )
         for variant, option, package in parts:
             wanted = spec.satisfies(f"+{variant}")

@@ -14,21 +14,14 @@ valid random-3 $mpirun -n 3 "$alya" --device cpu --threads 1 --cells 6x5x4 --ord
     --rung cpu-closed --seconds 0
 valid steps-2 $mpirun -n 2 "$alya" --device cpu --threads 1 --cells 6x5x4 --steps 4 \
     --rung cpu-RSP --seconds 0
-if $mpirun -n 2 "$alya" --device cpu --threads 1 --cells 4x4x4 --partition metis --seconds 0 \
-    >metis.out 2>&1; then
-    valid metis-4 $mpirun -n 4 "$alya" --device cpu --threads 1 --cells 6x5x4 --partition metis \
-        --rung cpu-closed --seconds 0
-else
-    echo "no METIS: $(cat metis.out | tail -n 1)"
-fi
 
 same_inputs "$alya" --device cpu --cells 6x5x4 --order random-all
 
-# Distribution of a mesh, and memory as it is said beforehand.
+# Memory as it is said beforehand.
 OMP_NUM_THREADS=1 $mpirun -n 3 "$top/tests/alya-rhs/test_mesh" >mesh.out 2>&1 ||
     fail "test_mesh on three ranks: $(cat mesh.out)"
 
-refused 2 "is fewer cells than the 2 ranks" $mpirun -n 2 "$alya" --device cpu --cells 1x1x1
+refused 2 "is too few cells for the 2 ranks" $mpirun -n 2 "$alya" --device cpu --cells 1x1x1
 refused 2 "missing.msh" $mpirun -n 2 "$alya" --device cpu --mesh missing.msh
 
 cut_off "" "$alya" --cells 6x5x4

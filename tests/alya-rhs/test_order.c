@@ -22,27 +22,28 @@ static int distance(const uint32_t a[3], const uint32_t b[3])
     return sum;
 }
 
-/* Checks that every step of the curve goes to a neighbour, that key and point are inverse, and that
- * a coarser curve is the same curve at a lower resolution (box.c needs that). */
+/* Checks that a coarser curve is the same curve at a lower resolution, and that every step of the
+ * curve goes to a neighbour, in subcubes of 8^3 from all over the cube. */
 static void check_hilbert(int bits)
 {
-    uint64_t keys = (uint64_t)1 << 3 * bits;
+    const int levels = bits < 3 ? bits : 3, edge = 1 << levels, points = edge * edge * edge;
     int bad = 0;
-    for (uint64_t i = 0; i < 4096; i++) {
-        uint64_t key = bits <= 4 ? i : rt_hash(i, 1) % keys;
-        uint32_t at[3], next[3], coarse[3];
-        if (key >= keys)
-            break;
-        rt_hilbert_point(key, bits, at);
-        bad += rt_hilbert_key(at, bits) != key;
-        bad += at[0] >> bits != 0 || at[1] >> bits != 0 || at[2] >> bits != 0;
-        rt_hilbert_point(key / 8, bits - 1, coarse);
-        for (int d = 0; d < 3; d++)
-            bad += at[d] / 2 != coarse[d];
-        if (key + 1 < keys) {
-            rt_hilbert_point(key + 1, bits, next);
-            bad += distance(at, next) != 1;
+    for (uint64_t cube = 0; cube < 8; cube++) {
+        uint32_t low[3], at_key[512][3];
+        for (uint64_t d = 0; d < 3; d++)
+            low[d] = (uint32_t)(rt_hash(3 * cube + d, 1) % (1U << bits) >> levels << levels);
+        for (int p = 0; p < points; p++) {
+            const uint32_t at[3] = {low[0] + (uint32_t)(p % edge),
+                                    low[1] + (uint32_t)(p / edge % edge),
+                                    low[2] + (uint32_t)(p / edge / edge)};
+            const uint64_t key = rt_hilbert_key(at, bits);
+            if (bits > 1)
+                bad += rt_hilbert_key((const uint32_t[]){at[0] / 2, at[1] / 2, at[2] / 2},
+                                      bits - 1) != key / 8;
+            memcpy(at_key[key % (uint64_t)points], at, sizeof at);
         }
+        for (int p = 1; p < points; p++)
+            bad += distance(at_key[p - 1], at_key[p]) != 1;
     }
     CHECK(bad == 0);
 }

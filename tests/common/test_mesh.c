@@ -360,6 +360,41 @@ static void test_messages(void)
     check_change(GMSH, "4.1 0 8", "2.2 0 8",
                  "Gmsh format 2.2: only 4.1 can be read; convert it: python3 inputs/to_ugrid.py");
     check_change(GMSH, "$MeshFormat", "NDIME= 3\n", "AFLR3 (.b8.ugrid, .lb8.ugrid); convert it:");
+    static const char *const changes[][3] = {
+        {"4.1 0 8", "4.1 2 8", "line 2: file type 2"},
+        {"\n1 13 ", "\n1 0 ", "0 nodes: must be 1 to"},
+        {"\n1 13 ", "\n1 -13 ", "-13 nodes: must be 1 to"},
+        {"\n1 13 ", "\n1 2147483648 ", "2147483648 nodes: must be 1 to"},
+        {"\n1 13 ", "\n1 99999999999999999999 ", "is not a whole number in range"},
+        {"\n1 13 ", "\n1 2147483647 ", "2147483647 nodes do not fit in the"},
+        {"\n1 13 ", "\n1 14 ", "have 13 nodes, the total is 14"},
+        {"\n1 13 ", "\n0 13 ", "nodes, the total is 13"},
+        {"\n1 13 ", "\n2 13 ", "\"$EndNodes\" is not a whole number"},
+        {"\n9 9 1", "\n9 1000000 1", "1000000 elements do not fit in the"},
+        {"\n9 9 1 9\n", "\n9 9 1\n", "the counts of $Elements is missing"},
+        {"\n9 9 9\n", "\n9 nan 9\n", "node 100: its y coordinate is not"},
+        {"\n9 9 9\n", "\n9 9 1e999\n", "node 100: its z coordinate is not"},
+        {"\n9 9 9\n", "\n9 0x9 9\n", "\"0x9\" is not a number"},
+        {"\n9 9 9\n", "\n9 9,0 9\n", "\"9,0\" is not a number"},
+        {"\n9 9 9\n", "\n9 9\n", "a coordinate is missing"},
+        {"\n9 9 9\n", "\n9 9 9 1\n", "should end before \"1\""},
+        {"\n100\n", "\n103\n", "node 103 occurs twice"},
+        {"\n100\n", "\n-7\n", "the number of a node is -7"},
+        {"\n3 1 0 13\n", "\n3 1 0 800\n", "a block of 800 nodes, where 13 are left"},
+        {"\n3 1 0 13\n", "\n3 1 0 -8\n", "a block of -8 nodes"},
+        {"\n3 1 0 13\n", "\n4 1 1 13\n", "of dimension 4 and parametric 1"},
+        {"\n3 1 5 1\n", "\n3 1 5 99\n", "a block of 99 elements, where 1 are left"},
+        {"$EndMeshFormat\n", "$EndMeshFormat\nstray\n", "line 4: \"stray\" is outside"},
+        {"$Nodes", "$Knots\n$End\n$Nodes", "a section starts here and has no end"},
+        {"$MeshFormat", "$Mesh", "has no end"},
+        {"$MeshFormat", "$NOD", "Gmsh format 1"},
+        {"$Nodes", "$Knots\n$EndKnots\n$Elements\n", "$Elements comes before $Nodes"},
+        {"$Nodes", "$Comments\n$ $Nodes $End\n$EndComments\n\n$Nodes", NULL},
+        {"\n1 13 100", " \n\n 1 13 \t100", NULL}};
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
+        check_change(GMSH, changes[i][0], changes[i][1], changes[i][2]);
+    check_change(GMSH_BINARY, " 1 8\n", " 1 4\n", "numbers of 4 bytes: only 8");
+    check_change(GMSH_BINARY, "$Nodes", "$Knots", "has no end");
     check_change(GMSH, "\n3 1 5 1\n9", "\n3 1 12 1\n9",
                  "element 9 is of higher order or unknown (type 12)");
     check_change(GMSH, "\n3 1 5 1\n9", "\n3 1 14 1\n9",
@@ -489,6 +524,25 @@ static void test_check(void)
     quads[0][3] = 4;
 }
 
+/* Windows line ends, and a message that does not fit: it is cut, not written past the end. */
+static void test_ends(void)
+{
+    static char text[MOST];
+    char little[8];
+    size_t n = 0;
+    for (size_t i = 0; i < size[GMSH]; i++) {
+        if (bytes[GMSH][i] == '\n')
+            text[n++] = '\r';
+        text[n++] = bytes[GMSH][i];
+    }
+    rt_mesh_t *m = parse("m.msh", text, n, 0);
+    CHECK(is_the_mesh(m));
+    rt_mesh_destroy(m);
+    memset(little, 'x', sizeof little);
+    CHECK(!rt_mesh_parse("m", "solid", 5, 0, little, 6));
+    CHECK(strlen(little) == 5 && little[6] == 'x' && little[7] == 'x');
+}
+
 static void test_files(void)
 {
     CHECK(!rt_mesh_read("/nonexistent.msh", 0, why, sizeof why) && strstr(why, "No such file"));
@@ -531,6 +585,7 @@ int main(void)
     test_messages();
     test_ugrid();
     test_check();
+    test_ends();
     test_files();
     CHECK(rt_mem_used(RT_HOST) == 0);
     guarded_free(guarded, MOST);

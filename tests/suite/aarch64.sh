@@ -12,7 +12,7 @@ qemu=$(command -v qemu-aarch64-static || command -v qemu-aarch64) || skip "no qe
 copy_source source
 mkdir build && cd build || exit 1
 # No -L to the cross compiler's own folder: its loader with the other C library spins in the first thread.
-(../source/configure --host=$host --without-mpi --without-cuda --without-kokkos --without-hwloc --without-metis --without-blas \
+(../source/configure --host=$host --without-mpi --without-cuda --without-kokkos --without-hwloc --without-blas \
     --without-libxsmm CFLAGS='-O3 -march=armv8.2-a+fp16' CXXFLAGS='-O3 -march=armv8.2-a+fp16' \
     PKG_CONFIG_LIBDIR=/usr/lib/$host/pkgconfig &&
     make -j2 apps/nekbone/nekbone apps/alya-rhs/alya-rhs apps/fun3d-mcpi/fun3d-mcpi apps/gfnn-wave/gfnn-wave) >build.log 2>&1 || { fail "build: $(tail -n 20 build.log)"; exit 1; }

@@ -3,7 +3,6 @@
  */
 #include "config.h"
 #include "input.h"
-#include "mesh/mesh.h"
 #include "base/sort.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -53,21 +52,22 @@ static bool same_nodes(const int32_t *node, const int32_t *other)
     return true;
 }
 
-bool alya_mesh_check_twins(const alya_mesh_t *mesh, char *why, size_t len)
+bool alya_mesh_check_twins(const rt_mesh_t *mesh, char *why, size_t len)
 {
-    const int32_t *node = mesh->connectivity;
-    uint64_t *key = RT_NEW(uint64_t, (size_t)mesh->elements, RT_HOST);
-    uint32_t *list = RT_NEW(uint32_t, (size_t)mesh->elements, RT_HOST);
+    const int32_t *node = mesh->element[RT_TETRAHEDRON];
+    const int64_t elements = mesh->elements[RT_TETRAHEDRON];
+    uint64_t *key = RT_NEW(uint64_t, (size_t)elements, RT_HOST);
+    uint32_t *list = RT_NEW(uint32_t, (size_t)elements, RT_HOST);
     int64_t first = -1, twin = INT64_MAX;
 #pragma omp parallel for schedule(static)
-    for (int64_t e = 0; e < mesh->elements; e++) {
+    for (int64_t e = 0; e < elements; e++) {
         key[e] = hash_of_nodes(node + 4 * e);
         list[e] = (uint32_t)e;
     }
-    rt_sort(key, list, mesh->elements);
+    rt_sort(key, list, elements);
     /* The sort is stable, so the first twin found is the next one. */
-    for (int64_t i = 0; i < mesh->elements; i++)
-        for (int64_t j = i + 1; j < mesh->elements && key[j] == key[i]; j++)
+    for (int64_t i = 0; i < elements; i++)
+        for (int64_t j = i + 1; j < elements && key[j] == key[i]; j++)
             if (same_nodes(node + 4 * (int64_t)list[i], node + 4 * (int64_t)list[j])) {
                 if (list[j] < twin) {
                     first = list[i];

@@ -1,5 +1,5 @@
 /*
- * input.h - meshes in host memory: made or read, checked, ordered, distributed; and the velocity.
+ * input.h - meshes in host memory: made or read, checked, shared out, ordered; and the velocity.
  */
 #ifndef ALYA_INPUT_H
 #define ALYA_INPUT_H
@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "rt.h"
+#include "mesh/mesh.h"
 
 RT_C_BEGIN
 
@@ -29,7 +30,7 @@ typedef struct {
     int64_t elements, nodes;            /* most of any rank; nodes: an upper bound */
     double total_elements, total_nodes; /* of all ranks */
     bool poor_order;  /* rungs may get the elements in an order without locality */
-    bool is_block;    /* estimated: the part of a rank is taken for a block of cells */
+    int64_t cells[3]; /* generated: of the rank with the most nodes */
     int64_t pass;     /* for a rung's memory: elements of a pass, see alya_view_t */
     unsigned threads; /* the same: threads per block or team */
 } alya_counts_t;
@@ -64,12 +65,16 @@ typedef struct {
     uint64_t seed;     /* of the jitter */
 } alya_box_t;
 
-/* Makes this rank's part: a contiguous range of the cells along a Hilbert curve (all of them with
- * one rank); elements and nodes in natural order (cells with z fastest, then y, then x; node
- * ((i (ny+1)) + j) (nz+1) + k). Made in parallel, without the other ranks' parts. */
+/* Makes this rank's part: a block of the cells; elements and nodes in natural order (cells with z
+ * fastest, then y, then x; node ((i (ny+1)) + j) (nz+1) + k). Made in parallel, without the other
+ * ranks' parts. */
 alya_mesh_t *alya_box_new(const alya_box_t *box, int rank, int ranks);
-/* Returns the elements, and an upper bound of the nodes, of the largest part. */
-void alya_box_count(const alya_box_t *box, int ranks, int64_t *elements, int64_t *nodes);
+/* How large the parts are: the most elements and nodes of any, the cells of that with the most nodes,
+ * and the least elements of any. */
+typedef struct {
+    int64_t elements, nodes, cells[3], least;
+} alya_parts_t;
+alya_parts_t alya_box_count(const alya_box_t *box, int ranks);
 /* Returns the height of the hill at (x, y), metres. */
 double alya_hill(double x, double y);
 
@@ -97,28 +102,21 @@ void alya_hilbert_order(const alya_mesh_t *mesh, uint32_t *order);
  * or flat or has a node out of range or twice: one line into why, false; as rt_mesh_check, which
  * calls nodes vertices. */
 bool alya_mesh_check(const alya_mesh_t *mesh, char *why, size_t len);
-/* Finds two elements with the same four nodes, those with the least numbers: one line into why,
- * false. For meshes from files; generated ones have none. Call it after alya_mesh_check. */
-bool alya_mesh_check_twins(const alya_mesh_t *mesh, char *why, size_t len);
+/* Finds two tetrahedra with the same four vertices, those with the least numbers: one line into why,
+ * false. Call it after rt_mesh_check. */
+bool alya_mesh_check_twins(const rt_mesh_t *mesh, char *why, size_t len);
 /* Sets ALYA_BOUNDARY on the nodes of faces that only one element has (whole mesh on one rank). */
 void alya_mesh_find_boundary(alya_mesh_t *mesh);
 
 /* --- read.c --- */
 
 /* Reads the tetrahedra of a file that mesh/mesh.h can read; other volume elements are refused,
- * boundary faces not kept. node_id = 0 .. nodes-1 in the order of the file; flags 0. NULL and one
- * line in why (what is wrong, in which line or at which byte) if it cannot be used. */
-alya_mesh_t *alya_mesh_read(const char *path, char *why, size_t len);
-/* The same from memory. Messages start with `name`. */
-alya_mesh_t *alya_mesh_parse(const char *name, const void *data, size_t bytes, char *why,
-                             size_t len);
-
-/* --- distribute.c --- */
-
-/* Turns the whole mesh on rank 0 (NULL elsewhere; it is freed) into a part on each rank, with
- * shared flags. metis: by METIS instead of Hilbert ranges (refused if not built in). Collective.
- * With one rank it only returns `whole`. */
-alya_mesh_t *alya_mesh_distribute(alya_mesh_t *whole, bool metis);
+ * boundary faces not kept. node_id = 0 .. nodes-1 in the order of the file; flags: the boundary.
+ * Refuses a file that cannot be used. Collective: every rank reads all of it. */
+alya_mesh_t *alya_mesh_read(const char *path);
+/* Keeps the elements of a rank's share, a range of the Hilbert curve, and their nodes, in the order of
+ * the whole; flags the nodes that other shares have too. Not collective. */
+void alya_mesh_share(alya_mesh_t *mesh, int rank, int ranks);
 
 /* --- velocity.c --- */
 
@@ -131,10 +129,10 @@ typedef enum { ALYA_OVER_HILL, ALYA_IN_BOX, ALYA_IN_FILE } alya_flow_t;
 void alya_fill_velocity(const alya_mesh_t *mesh, alya_flow_t flow, double *u);
 
 /* Return the most host memory in bytes, in addition to the mesh itself, while these run:
- * alya_mesh_reorder in any order, alya_mesh_find_boundary, alya_mesh_distribute on rank 0. */
+ * alya_mesh_reorder in any order, alya_mesh_find_boundary, alya_mesh_share. */
 double alya_reorder_memory(double elements, double nodes);
 double alya_boundary_memory(double elements, double nodes);
-double alya_distribute_memory(double elements, double nodes, bool metis);
+double alya_share_memory(double elements, double nodes);
 
 RT_C_END
 #endif

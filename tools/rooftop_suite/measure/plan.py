@@ -23,7 +23,7 @@ PICTURES = {'gfnn-wave': ['--elements', '48x48x48', '--frequency', '5000', '--st
 SHORTER = {'gfnn-wave': ['--steps', '1']}  # of ladders on CPUs: its reference solve is 24 times slower than the rung's
 # What a choice of peak may set: how an app computes, not what.
 FREE = {'rung', 'choose', 'tuning', 'no-tuning', 'transport', 'threads'}
-FREE_OF = {'nekbone': {'ranks'}, 'alya-rhs': {'reorder', 'partition'},
+FREE_OF = {'nekbone': {'ranks'}, 'alya-rhs': {'reorder'},
            'fun3d-mcpi': {'offdiagonal', 'dq', 'accumulate'},
            'gfnn-wave': {'precond', 'coef', 'precision', 'vectors', 'ranks'}}
 
