@@ -67,9 +67,8 @@ rt_gpu_scripts = \
 	tests/gfnn-wave/gpu.sh \
 	tests/gfnn-wave/gpu_forms.sh \
 	tests/gfnn-wave/gpu_ranks.sh \
-	tests/fun3d-mcpi/gpu_types.sh \
+	tests/mutants/gpu.sh \
 	tests/fun3d-mcpi/gpu.sh \
-	tests/fun3d-mcpi/gpu_flow.sh \
 	tests/fun3d-mcpi/gpu_ranks.sh \
 	tests/alya-rhs/gpu.sh \
 	tests/suite/gpu.sh \

@@ -4,6 +4,8 @@ set -u
 export COLUMNS=10000 # nothing is wrapped that a test looks for
 top=$(cd "${abs_top_builddir:-.}" && pwd)
 program=$top/apps/$app/$app
+inputs=$(cd "${abs_top_srcdir:-.}" && pwd)/inputs
+samples=$inputs/$app
 mpirun=${MPIRUN:-mpirun}
 failed=0
 work=$(mktemp -d "${TMPDIR:-/tmp}/${app}_XXXXXX") || exit 1
@@ -89,20 +91,26 @@ refused()
     [ "$before" = "$listed" ] || fail "$*: leaves files behind: $listed"
 }
 
-# beside COMMAND WORD...: runs the command (a function that calls valid and the like) once with each word, all at the same time.
-beside()
+# each COMMAND...: runs the command (a function that calls valid and the like) with a name and the words of each line of stdin,
+# $at_once of them at the same time. a {1,2} b is two lines, a 1 b and a 2 b.
+each()
 {
-    local command=$1 word job jobs=
-    shift
-    for word in "$@"; do
-        (
-            failed=0
-            $command $word
-            exit $failed
-        ) &
-        jobs="$jobs $!"
+    local table line line_rows row job jobs=() count=0
+    mapfile -t table
+    for line in "${table[@]}"; do
+        eval "line_rows=(${line// /\\ })"
+        for row in "${line_rows[@]}"; do
+            [ ${#jobs[@]} -lt ${at_once:-1} ] || { wait ${jobs[0]} || failed=1; jobs=("${jobs[@]:1}"); }
+            count=$((count + 1))
+            (
+                failed=0
+                "$@" row-$count $row
+                exit $failed
+            ) &
+            jobs+=($!)
+        done
     done
-    for job in $jobs; do
+    for job in "${jobs[@]}"; do
         wait $job || failed=1
     done
 }
@@ -159,6 +167,12 @@ same_inputs()
     [ "$one" != "$(digest "$@" --seed 7)" ] || fail "$*: the digest of its inputs is the same for another seed"
 }
 
+# on_cpu NAME OPTION...: a run on the CPU that times nothing, with $launch before the program.
+on_cpu()
+{
+    valid "$1" ${launch:-} "$program" --device cpu --seconds 0 "${@:2}"
+}
+
 # ran NAME RUNG...: the ladder of NAME must have verified all these rungs.
 ran()
 {
@@ -169,6 +183,42 @@ ran()
     done
 }
 
+# find_gpu_rungs: sets gpu_rungs to the rungs that run on a GPU; skips the test if CUDA can run none here.
+find_gpu_rungs()
+{
+    "$program" --list --ladder >list.out
+    reason=$(awk '/^[^ ]/ { cuda = $2 == "cuda" } cuda && sub(/^ *absent: /, "") { print; exit }' list.out)
+    [ -z "$reason" ] || skip "$reason"
+    gpu_rungs=$(gpu_rungs_of)
+    case $gpu_rungs in *kokkos*) ;; *) echo "not by Kokkos: $(grep -m 1 -A 5 ' kokkos ' list.out | tail -n 1)" ;; esac
+}
+
+# gpu_rungs_of [LADDER]: prints those of CUDA, and those of Kokkos if it uses a GPU.
+gpu_rungs_of()
+{
+    awk -v only="${1:-}" '/^[a-z]*:$/ { ladder = $1 } only != "" && ladder != only ":" { next }
+        /^[^ ]/ { name = $1; if ($2 == "cuda") print name } /^ *back-end here: .*Cuda/ { print name }' list.out | xargs
+}
+
+# any_of WORD...: prints what stands for each of them in a line of a table.
+any_of()
+{
+    local IFS=,
+    [ $# = 1 ] && echo "$1" || echo "{$*}"
+}
+
+# ladder NAME OPTION...: runs the rungs that run on a GPU, with $launch before the program; none of gpu_rungs may be left out.
+ladder()
+{
+    valid "$1" ${launch:-} "$program" --ladder --only gpu --seconds 0 "${@:2}" && ran "$1" $gpu_rungs
+}
+
+# single NAME RUNG OPTION...: one rung, on a GPU.
+single()
+{
+    valid "$1" ${launch:-} "$program" --seconds 0 --rung "${@:2}"
+}
+
 # True if the sanitizers are wanted: RT_SANITIZE=1, or =only for nothing else.
 sanitizing()
 {
@@ -176,23 +226,23 @@ sanitizing()
     command -v compute-sanitizer >/dev/null || { fail "RT_SANITIZE is set, and no compute-sanitizer on PATH"; exit 1; }
 }
 
-# sanitized NAME COMMAND...: no tool of compute-sanitizer, all four at once, may find anything; $launch comes before the tool
+# sanitized NAME OPTION...: run with these options, no tool of compute-sanitizer, all four at once, may find anything; $launch comes before the tool
 # (mpirun, for two GPUs). Catches what can go unnoticed: reads out of bounds, a barrier that is missing or that some threads
 # skip, memory that was never set.
 sanitized()
 {
     under=$1
     shift
-    judged=("$@")
-    beside tool memcheck racecheck initcheck synccheck
+    judged=("$program" --seconds 0 "$@")
+    at_once=4 each tool <<<"{memcheck,racecheck,initcheck,synccheck}"
     echo "sanitized: $under, $SECONDS s"
 }
 
 tool()
 {
-    valid $1-$under ${launch:-} compute-sanitizer --tool $1 --error-exitcode 9 --log-file $1-$under.%p.log "${judged[@]}"
-    for log in $1-$under.*.log; do
-        grep -qE 'SUMMARY: 0 (errors|hazards)' $log || fail "$1: $(tail -n 20 $log)"
+    valid $2-$under ${launch:-} compute-sanitizer --tool $2 --error-exitcode 9 --log-file $2-$under.%p.log "${judged[@]}"
+    for log in $2-$under.*.log; do
+        grep -qE 'SUMMARY: 0 (errors|hazards)' $log || fail "$2: $(tail -n 20 $log)"
     done
 }
 

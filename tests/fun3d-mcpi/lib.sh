@@ -1,7 +1,5 @@
 # lib.sh - what the scripts of fun3d-mcpi share, in addition to what all apps share.
 app=fun3d-mcpi
-inputs=$(cd "${abs_top_srcdir:-.}" && pwd)/inputs
-samples=$inputs/fun3d-mcpi
 . "${abs_top_srcdir:-.}/tests/common/lib.sh" || exit 1
 mcpi=$program
 small="--surface 6 --layers 5"
@@ -53,23 +51,4 @@ fan()
             print v + 1, v + 3, (v + 1) % n + 3, 1, 2
         print "$EndElements"
     }' >"$1"
-}
-
-# find_gpu_rungs: sets gpu_rungs (with kokkos) and gpu_flows to the rungs that run on a GPU here; skips if none can.
-find_gpu_rungs()
-{
-    "$mcpi" --list --ladder >list.out
-    reason=$(grep -A 3 '^naive ' list.out | sed -n 's/^ *absent: //p')
-    [ -z "$reason" ] || skip "$reason"
-    gpu_rungs="naive warp-shared warp-shuffle six-rows staged"
-    grep -A 2 '^kokkos ' list.out | grep -q 'absent:' || gpu_rungs="$gpu_rungs kokkos"
-    gpu_flows="flow-cuda $(grep -A 3 '^flow-kokkos ' list.out | grep -q 'absent:' || echo flow-kokkos)"
-}
-
-# ladder NAME OPTION...: runs all rungs that run on a GPU; none may be left out.
-ladder()
-{
-    name=$1
-    shift
-    valid "$name" "$mcpi" "$@" --ladder --seconds 0 && ran "$name" $gpu_rungs
 }

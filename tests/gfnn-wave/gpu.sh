@@ -4,54 +4,39 @@
 find_gpu_rungs
 
 if sanitizing; then # a box that no tile fits
-    for rung in $all; do
-        sanitized $rung "$gfnn" --device 0 --rung $rung --elements 21x13x9 --steps 1 --seconds 0
+    for rung in $gpu_rungs "solve-cuda --vectors fp64"; do
+        sanitized "${rung// /}" --device 0 --rung $rung --elements 21x13x9 --steps 1
     done
-    sanitized vectors "$gfnn" --device 0 --rung solve-cuda --vectors fp64 --elements 21x13x9 --steps 1 --seconds 0
     why=$(have_mpi) && find_transports || transports=
     case $transports in
-    *peer*) launch="$mpirun -n 2" sanitized two-gpus "$gfnn" --rung solve-cuda --transport peer --elements 21x13x9 \
-        --steps 1 --seconds 0 ;;
+    *peer*) launch="$mpirun -n 2" sanitized two-gpus --rung solve-cuda --transport peer --elements 21x13x9 --steps 1 ;;
     esac
     [ $RT_SANITIZE != only ] || exit $failed
 fi
 
-size()
-{
-    ladder size-$1 "$all" --elements $1 --steps 2
-}
-
-# The host's reference of the large ones takes its time, so without the network in a solve, which is 13 predictors a step.
-large()
-{
-    ladder operator-$1 "$operators" --elements $1 --steps 2 --only operator
-    ladder predictor-$1 "$predictors" --elements $1 --steps 2 --only predictor
-    ladder solve-$1 "$solves" --elements $1 --steps 1 --only solve --precond bj
-}
-
-faces()
-{
-    ladder faces-$1 "$all" --elements 37x18x23 --faces $1
-    # two replacements of the residual
-    valid solve-$1 "$gfnn" --faces $1 --precond bj --elements 37x18x23 --rung solve-cuda --seconds 0 --tolerance 1e-12
-}
-
 # From less than a tile to more than fill a GPU at once, and no multiple of anything.
-beside size 3x3x3 4x5x7 33x17x9 64x8x32
-beside large 65x67x63 130x40x50
-faces free
-valid voxels "$gfnn" --seconds 0 --model "$samples/ball.voxels" --precond bj --rung solve-cuda
-valid ladder "$gfnn" --elements 32x32x32 --ladder --only operator --seconds 0.1
-tail -n 60 ladder.out
-valid default "$gfnn" --seconds 0.02
+at_once=4 each ladder <<END
+--elements {3x3x3,4x5x7,33x17x9,64x8x32} --steps 2
+--elements 37x18x23 --faces free
+END
+# The host's reference of the large ones takes its time, so without the network in a solve, which is 13 predictors a step.
+large={65x67x63,130x40x50}
+gpu_rungs="$(gpu_rungs_of operator) $(gpu_rungs_of solve)" at_once=2 each ladder <<<"--elements $large --steps 1 --precond bj"
+gpu_rungs=$(gpu_rungs_of predictor) at_once=2 each ladder <<<"--elements $large --only predictor"
+# two replacements of the residual
+single replaced solve-cuda --faces free --precond bj --elements 37x18x23 --tolerance 1e-12
+single voxels solve-cuda --model "$samples/ball.voxels" --precond bj
+ladder timed --elements 32x32x32 --seconds 0.02
+tail -n 60 timed.out
+valid default "$program" --seconds 0.02
 
 # The same iterations on a CPU and a GPU, in FP64 and FP32.
 for precond in gfm cheb; do
     run="--precond $precond --elements 24x24x24 --seconds 0"
-    valid cpu "$gfnn" --device cpu $run --rung solve-simd --json cpu.json
-    for rung in $solves; do
+    valid cpu "$program" --device cpu $run --rung solve-simd --json cpu.json
+    for rung in $(gpu_rungs_of solve); do
         for vectors in fp64 fp32; do
-            valid gpu "$gfnn" $run --rung $rung --vectors $vectors --json gpu.json
+            valid gpu "$program" $run --rung $rung --vectors $vectors --json gpu.json
             [ -n "$(iterations cpu.json)" ] && [ "$(iterations cpu.json)" = "$(iterations gpu.json)" ] ||
                 fail "$precond: iterations on a CPU '$(iterations cpu.json)', of $rung in $vectors '$(iterations gpu.json)'"
         done

@@ -2,32 +2,19 @@
 . "${abs_top_srcdir:-.}/tests/gfnn-wave/lib.sh" || exit 1
 find_gpu_rungs
 
-form()
-{
-    ladder "form-$*" "$predictors" --elements 37x18x23 --only predictor --precond $*
-}
-
-reach()
-{
+gpu_rungs=$(gpu_rungs_of predictor) at_once=3 each ladder <<<"--elements 37x18x23 --only predictor --precond {gf8,gfm4,gfm8}"
+for reach in 4 5 6; do
     for form in gf8 gfm2 gfm4 gfm8; do
-        resized "$samples/$form-dt20us.gfnn" $1 k-$1.gfnn
-        ladder "reach-$1-$form" "direct unrolled tiled" --elements 37x18x23 --only predictor --precond $form --reach $1 \
-            --weights k-$1.gfnn
+        resized "$samples/$form-dt20us.gfnn" $reach $form-$reach.gfnn
+        echo "--reach $reach --weights $form-$reach.gfnn --precond $form --elements 37x18x9 --only predictor"
     done
-}
-
-precond()
-{
-    for vectors in fp64 fp32; do
-        ladder "precond-$*-$vectors" "$solves" --elements 21x18x23 --steps 2 --only solve --precond $* --vectors $vectors
-    done
-}
-
-beside form gf8 gfm4 gfm8
-beside reach 4 5 6
-valid reach-solve "$gfnn" --elements 21x18x23 --steps 2 --reach 6 --precision fp32 --rung solve-cuda --seconds 0
-refused 2 "exceed shared memory; use --precision fp32" "$gfnn" --elements 21x18x23 --reach 6 --precision fp16 \
+done >reach.list
+gpu_rungs="direct unrolled tiled" at_once=4 each ladder <reach.list
+single reach-solve solve-cuda --elements 21x18x23 --steps 2 --reach 6 --precision fp32
+refused 2 "exceed shared memory; use --precision fp32" "$program" --elements 21x18x23 --reach 6 --precision fp16 \
     --rung solve-cuda
-beside precond bj cheb3 gf8 gfm4 gfm8 "gfm --precision fp32"
+at_once=4 each single <<END
+$(any_of $(gpu_rungs_of solve)) --elements 21x18x23 --steps 2 --precond {bj,cheb3,gf8,gfm4,gfm8,gfm --precision fp32} --vectors {fp64,fp32}
+END
 
 exit $failed

@@ -1,7 +1,5 @@
 # lib.sh - what the scripts of gfnn-wave share, in addition to what all apps share.
 app=gfnn-wave
-inputs=$(cd "${abs_top_srcdir:-.}" && pwd)/inputs
-samples=$inputs/gfnn-wave
 . "${abs_top_srcdir:-.}/tests/common/lib.sh" || exit 1
 gfnn=$program
 small="--elements 12x10x8 --steps 2"
@@ -22,32 +20,6 @@ iterations()
 close()
 {
     awk -v a="$1" -v b="$2" -v s="$3" 'BEGIN { d = a - b; exit !(a != "" && a > 0 && d < s * a && -d < s * a) }'
-}
-
-# find_gpu_rungs: sets operators, predictors, solves, and all of them (all) to the rungs that run
-# on a GPU here; skips if none can.
-find_gpu_rungs()
-{
-    "$gfnn" --list --ladder >list.out
-    reason=$(grep -A 2 '^dense-coloured ' list.out | sed -n 's/^ *absent: //p')
-    [ -z "$reason" ] || skip "$reason"
-    operators="dense-coloured dense-atomic recompute node parity"
-    predictors="direct unrolled tiled tensor"
-    solves="solve-cuda"
-    if ! grep -A 2 '^kokkos ' list.out | grep -q 'absent:'; then
-        operators="$operators kokkos"
-        predictors="$predictors predict-kokkos"
-        solves="$solves solve-kokkos"
-    fi
-    all="$operators $predictors $solves"
-}
-
-# ladder NAME RUNGS OPTION...: these rungs of the GPU, none left out.
-ladder()
-{
-    name=$1 rungs=$2
-    shift 2
-    valid "$name" $gfnn --seconds 0 --ladder "$@" && ran "$name" $rungs
 }
 
 # resized FILE REACH OUT: the weights FILE with kernels of another reach, cropped or repeated. Nothing is trained to go

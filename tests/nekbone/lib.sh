@@ -32,14 +32,3 @@ same_history()
             printf "%d norms, difference %.2g of the bound\n", NR, most
         }' || fail "$1 and $2: residual histories differ"
 }
-
-# find_gpu_rungs: sets gpu_rungs to the rungs that can run here, or ends the test with the reason;
-# leaves list.out.
-find_gpu_rungs()
-{
-    "$nekbone" --list --ladder >list.out
-    reason=$(grep -A 1 '^layered ' list.out | sed -n 's/^ *absent: //p')
-    [ -z "$reason" ] || skip "$reason"
-    gpu_rungs="batched global shared layered packed fused trilinear onepass resident"
-    grep -A 1 '^kokkos ' list.out | grep -q 'absent:' || gpu_rungs="$gpu_rungs kokkos"
-}
