@@ -11,7 +11,6 @@ rt_common_tests = \
 	tests/common/test_evidence \
 	tests/common/test_halo \
 	tests/common/test_vtk \
-	tests/common/test_ladder \
 	tests/common/test_mem \
 	tests/common/test_mesh \
 	tests/common/test_opt \

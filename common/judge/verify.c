@@ -85,12 +85,6 @@ bool rt_verdict_not_converged(const rt_verdict_t *v)
     return only;
 }
 
-void rt_verdict_add(rt_verdict_t *v, const rt_verdict_t *from)
-{
-    for (int i = 0; i < from->n; i++)
-        verdict_add(v, from->check[i]);
-}
-
 void rt_verdict_print(const rt_verdict_t *v, FILE *out)
 {
     int width = 0;

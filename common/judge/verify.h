@@ -45,8 +45,6 @@ void rt_verdict_true(rt_verdict_t *v, const char *name, bool truth);
 void rt_verdict_converged(rt_verdict_t *v, const char *name, bool reached);
 /* Returns whether checks failed, all of them of rt_verdict_converged. */
 bool rt_verdict_not_converged(const rt_verdict_t *v);
-/* Adds all checks of `from` to v, as if they had been made on v. */
-void rt_verdict_add(rt_verdict_t *v, const rt_verdict_t *from);
 /* Prints one line per check. */
 void rt_verdict_print(const rt_verdict_t *v, FILE *out);
 

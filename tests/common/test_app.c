@@ -248,9 +248,16 @@ static void result(const void *solver, rt_result_t *out)
 }
 
 static const char *roofline_cases[] = {"n=50", "n=70", NULL};
+static const char *const sizes[] = {"few", "many", NULL};
+static const rt_parameter_t parameters[] = {
+    {.name = "size", .about = "how many", .values = sizes, .initial = 1}};
 static const struct {
     rt_kernels_t rung;
-} table = {.rung = {.precision = "FP64"}}, choosy = {.rung = {.refuse = refuse_few}};
+} table = {.rung = {.precision = "FP64",
+                    .reproducible = true,
+                    .parameters = parameters,
+                    .n_parameters = 1}},
+  choosy = {.rung = {.refuse = refuse_few}};
 #define MISSING "this build has no CUDA"
 
 static const rt_rung_t ladder[] = {
@@ -324,7 +331,7 @@ static int run(const char *arguments)
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
     snprintf(out, sizeof out, "%s", check_written(file[0]));
-    snprintf(err, sizeof err, "%s", check_written(file[1]));
+    snprintf(err, sizeof err, "%.8191s", check_written(file[1]));
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
@@ -458,6 +465,8 @@ static void check_without_run(void)
 {
     CHECK_RUN("--list", 0, "plain", "one after the other", "\nabsent absent: " MISSING);
     CHECK_TEXT(shared->event, "");
+    CHECK_RUN("--list --ladder", 0, " size: few, many (default); how many\n",
+              "claims the same bits from run to run, on any number of threads; computes in FP64\n");
     CHECK_RUN("--list --rung absent", 0, "!plain", " absent: " MISSING);
     CHECK_RUN("--help", 0, "--fault", "--rung NAME");
     CHECK_TEXT(shared->event, "");
@@ -788,6 +797,7 @@ int main(int argc, char **argv)
                         "--seconds=0.01", "--windows=3",  "--device=cpu"};
         return rt_app_main(&fake, sizeof late / sizeof *late, late);
     }
+    setenv("COLUMNS", "10000", 1); /* no line is wrapped */
     check_valid_runs();
     check_wrong_runs();
     check_without_run();

@@ -157,57 +157,49 @@ static void test_wrong_words(void)
     REFUSES("--a?b: no such option", "--a\nb");
 }
 
-static void test_whole_numbers(void)
+/* Each option with values that are right, and what they are then. */
+static void test_values(void)
 {
-    parse("--any", "9223372036854775807");
-    CHECK(app.any == INT64_MAX);
-    parse("--any=-9223372036854775808");
-    CHECK(app.any == INT64_MIN);
-    parse("--any", "1000000", "--seed", "+7", "--degree", "007"); /* decimal, not octal */
-    CHECK(app.any == 1000000 && driver.seed == 7 && app.degree == 7);
-    parse("--any", "010");
-    CHECK(app.any == 10);
-    parse("--degree", "1");
-    CHECK(app.degree == 1);
-    parse("--degree", "15");
-    CHECK(app.degree == 15);
-    REFUSES("--degree 0: out of range; give 1 to 15", "--degree", "0");
-    REFUSES("--degree 16: out of range; give 1 to 15", "--degree", "16");
-    REFUSES("--degree 1e6: not a whole number; give 1 to 15", "--degree", "1e6");
-    REFUSES("--any 9223372036854775808: out of range", "--any", "9223372036854775808");
-    REFUSES("--any -9223372036854775809: out of range", "--any", "-9223372036854775809");
-    REFUSES("--degree 18446744073709551625: out of range", "--degree", "18446744073709551625");
-    REFUSES("--seed -1: out of range; give at least 0", "--seed", "-1");
-    REFUSES("not a whole number", "--degree", "12x");
-    REFUSES("not a whole number", "--degree", "3 ");
-    REFUSES("not a whole number", "--degree", " 3");
-    REFUSES("not a whole number", "--degree", "3.0");
-    REFUSES("not a whole number", "--degree", "0x3");
-    REFUSES("not a whole number", "--degree", "-");
-    REFUSES("not a whole number", "--degree=");
-    REFUSES("not a whole number", "--degree", "");
+    parse("--any", "9223372036854775807", "--tolerance", ".25", "--elements", "1x1000x1");
+    CHECK(app.any == INT64_MAX && app.tolerance == 0.25);
+    CHECK(app.elements[0] == 1 && app.elements[1] == 1000 && app.elements[2] == 1);
+    parse("--any=-9223372036854775808", "--tolerance", "1e-300", "--degree", "15");
+    CHECK(app.any == INT64_MIN && app.tolerance == 1e-300 && app.degree == 15);
+    parse("--any", "010", "--seed", "+7", "--degree", "007", "--tolerance", "1"); /* not octal */
+    CHECK(app.any == 10 && driver.seed == 7 && app.degree == 7 && app.tolerance == 1.0);
+    parse("--transport", "auto", "--degree", "1");
+    CHECK(app.transport == 0 && app.degree == 1);
 }
 
-static void test_reals(void)
+static void test_wrong_values(void)
 {
-    parse("--tolerance", "1");
-    CHECK(app.tolerance == 1.0);
-    parse("--tolerance", ".25");
-    CHECK(app.tolerance == 0.25);
-    parse("--tolerance", "1e-300");
-    CHECK(app.tolerance == 1e-300);
-    REFUSES("--tolerance 1.0001: out of range; give 0 to 1", "--tolerance", "1.0001");
-    REFUSES("out of range", "--tolerance", "-1e-9");
-    REFUSES("out of range", "--tolerance", "1e999");
-    REFUSES("out of range", "--tolerance", "1e-999"); /* would be read as 0 */
-    REFUSES("--tolerance nan: not a finite number", "--tolerance", "nan");
-    REFUSES("not a finite number", "--tolerance", "-nan");
-    REFUSES("not a finite number", "--tolerance", "inf");
-    REFUSES("not a finite number", "--tolerance", "+Infinity");
-    REFUSES("not a finite number", "--tolerance", "0.5s");
-    REFUSES("not a finite number", "--tolerance", "0,5");
-    REFUSES("not a finite number", "--tolerance", ".");
-    REFUSES("not a finite number", "--tolerance", "");
+    char digits[4001];
+    memset(digits, '1', 4000);
+    digits[4000] = '\0';
+    const struct {
+        const char *option, *says, *values[9];
+    } wrong[] = {
+        {"--degree", "out of range; give 1 to 15", {"0", "16", "18446744073709551625"}},
+        {"--degree",
+         "not a whole number; give 1 to 15",
+         {"1e6", "12x", "3 ", " 3", "3.0", "0x3", "-", ""}},
+        {"--any", "out of range", {"9223372036854775808", "-9223372036854775809"}},
+        {"--seed", "--seed -1: out of range; give at least 0", {"-1"}},
+        {"--tolerance", "out of range; give 0 to 1", {"1.0001", "-1e-9", "1e999"}},
+        {"--tolerance", "out of range", {"1e-999"}}, /* would be read as 0 */
+        {"--tolerance",
+         "not a finite number",
+         {"nan", "-nan", "inf", "+Infinity", "0.5s", "0,5", ".", ""}},
+        {"--elements",
+         "out of range; give 1 to 1000",
+         {"1x1001x1", "0x1x1", "1x1x-1", "1001", "1x1x99999999999999999999"}},
+        {"--elements", "three extents", {"4x4", "4x4x4x4", "4x4x4x", digits}},
+        {"--elements", "whole number", {"4x4x", "4xx4", "x4x4", "4x4x4 ", "4*4*4", ""}},
+        {"--transport", "give auto, staged or none", {"nccl", "stage", ""}}, /* no abbreviation */
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        for (const char *const *value = wrong[i].values; *value; value++)
+            REFUSES(wrong[i].says, (char *)wrong[i].option, (char *)*value);
 }
 
 /* Tests bounds that need an exact comparison, and bounds that are infinite. */
@@ -231,39 +223,6 @@ static void test_bounds(void)
     CHECK(odd.x == -1.7e308);
     CHECK_DIES(RT_USAGE, "out of range\n", { rt_opt_assign(&set, 1, "x", "1e999", "here"); });
     CHECK_DIES(RT_USAGE, "not a finite number\n", { rt_opt_assign(&set, 1, "x", "inf", "here"); });
-}
-
-static void test_extents(void)
-{
-    parse("--elements", "1x1000x1");
-    CHECK(app.elements[0] == 1 && app.elements[1] == 1000 && app.elements[2] == 1);
-    REFUSES("out of range; give 1 to 1000", "--elements", "1x1001x1");
-    REFUSES("out of range", "--elements", "0x1x1");
-    REFUSES("out of range", "--elements", "1x1x-1");
-    REFUSES("out of range", "--elements", "1001");
-    REFUSES("out of range", "--elements", "1x1x99999999999999999999");
-    REFUSES("three extents", "--elements", "4x4");
-    REFUSES("three extents", "--elements", "4x4x4x4");
-    REFUSES("three extents", "--elements", "4x4x4x");
-    REFUSES("whole number", "--elements", "4x4x");
-    REFUSES("whole number", "--elements", "4xx4");
-    REFUSES("whole number", "--elements", "x4x4");
-    REFUSES("whole number", "--elements", "4x4x4 ");
-    REFUSES("whole number", "--elements", "4*4*4");
-    REFUSES("whole number", "--elements", "");
-    char digits[4001];
-    memset(digits, '1', 4000);
-    digits[4000] = '\0';
-    REFUSES("three extents", "--elements", digits);
-}
-
-static void test_choices(void)
-{
-    parse("--transport", "auto");
-    CHECK(app.transport == 0);
-    REFUSES("--transport nccl: give auto, staged or none", "--transport", "nccl");
-    REFUSES("give auto, staged or none", "--transport", "stage"); /* no abbreviation */
-    REFUSES("give auto, staged or none", "--transport", "");
 }
 
 static void test_case_file(void)
@@ -469,11 +428,9 @@ int main(void)
     test_defaults();
     test_command_line();
     test_wrong_words();
-    test_whole_numbers();
-    test_reals();
+    test_values();
+    test_wrong_values();
     test_bounds();
-    test_extents();
-    test_choices();
     test_case_file();
     test_wrong_case_lines();
     test_wrong_case_files();
