@@ -16,8 +16,7 @@ enum {
 typedef enum { FROM_DEFAULT, FROM_FILE, FROM_NEAREST, FROM_OPTION, FROM_SEARCH } rt_from_t;
 
 /* What is in force for one rung. */
-typedef struct rt_force {
-    struct rt_force *next;
+typedef struct {
     const rt_rung_t *rung;
     const rt_parameter_t *parameter;
     int parameters;
@@ -27,7 +26,7 @@ typedef struct rt_force {
 } rt_force_t;
 
 struct rt_tuning {
-    rt_force_t *first;
+    rt_force_t *force; /* [n_rungs + 1] of the ladder's rungs; the last: of one that a test made */
     rt_tune_file_t *file;           /* NULL: none */
     char path[PATH_MAX];            /* of the file; "": none */
     char target[PATH_MAX];          /* where --tune writes; "": nowhere */
@@ -40,7 +39,7 @@ struct rt_tuning {
 
 /* --- tune.c --- */
 
-/* Returns the record of a rung; makes it if there is none. */
+/* Returns the record of a rung. */
 rt_force_t *rt_force_of(const rt_run_t *run, const rt_rung_t *rung);
 /* Sets what rt_tune_choice says from now on. */
 void rt_force_choice(const rt_run_t *run, const rt_rung_t *rung, const int *choice);

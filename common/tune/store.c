@@ -23,12 +23,14 @@ enum { MOST_BYTES = 64 << 20 }; /* a tuning file of 100000 lines is half of that
 
 void rt_store_note(struct rt_tuning *t, const char *fmt, ...)
 {
+    if (t->notes++ >= RT_TUNE_NOTES)
+        return;
+    char *note = t->note[t->notes - 1];
     va_list args;
     va_start(args, fmt);
-    if (t->notes < RT_TUNE_NOTES)
-        vsnprintf(t->note[t->notes], sizeof t->note[0], fmt, args);
+    vsnprintf(note, sizeof t->note[0], fmt, args);
     va_end(args);
-    t->notes++;
+    rt_tune_printable(note);
 }
 
 /* --- entries --- */

@@ -24,10 +24,7 @@ void rt_tuning_destroy(rt_run_t *run)
 {
     if (!run->tuning)
         return;
-    for (rt_force_t *f = run->tuning->first, *next; f; f = next) {
-        next = f->next;
-        free(f);
-    }
+    free(run->tuning->force);
     rt_tune_file_free(run->tuning->file);
     free(run->tuning);
     run->tuning = NULL;
@@ -160,9 +157,8 @@ void rt_tuning_resolve(rt_run_t *run)
     t->notes = 0;
     if (t->file)
         rt_store_look(run);
-    for (int i = 0; i < run->app->n_rungs; i++)
-        rt_tune_choice(run, &run->app->ladder[i]); /* makes the record of it */
-    for (rt_force_t *f = t->first; f; f = f->next) {
+    for (int i = 0; i < run->app->n_rungs; i++) {
+        rt_force_t *f = rt_force_of(run, &run->app->ladder[i]);
         set_default(run, f);
         apply_entry(run, f);
         rt_choose_apply(run, f);
@@ -171,25 +167,21 @@ void rt_tuning_resolve(rt_run_t *run)
 
 rt_force_t *rt_force_of(const rt_run_t *run, const rt_rung_t *rung)
 {
-    int count;
     struct rt_tuning *t = run->tuning;
+    const int n = run->app->n_rungs;
     RT_EXPECT(t, RT_INVALID, "a run that was not set up");
-    const rt_parameter_t *parameter = rt_rung_parameters(rung, &count);
-    rt_force_t *f = t->first;
-    while (f && f->rung != rung)
-        f = f->next;
-    /* A test may make a rung on the fly, at the address of an earlier one. */
-    if (f && f->parameter == parameter && f->parameters == count)
-        return f;
-    if (!f) {
-        f = calloc(1, sizeof *f);
-        RT_EXPECT(f, RT_MEMORY, "no memory for the parameters of %s", rung->name);
-        f->next = t->first;
-        t->first = f;
+    if (!t->force)
+        t->force = calloc((size_t)n + 1, sizeof *t->force);
+    RT_EXPECT(t->force, RT_MEMORY, "no memory for the parameters of %d rungs", n);
+    int i = 0;
+    while (i < n && rung != &run->app->ladder[i])
+        i++;
+    rt_force_t *f = &t->force[i];
+    if (!f->rung || i == n) {
         f->rung = rung;
+        set_default(run, f);
+        rt_choose_apply(run, f);
     }
-    set_default(run, f);
-    rt_choose_apply(run, f);
     return f;
 }
 

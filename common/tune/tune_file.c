@@ -24,6 +24,12 @@ typedef struct {
     size_t len;
 } reader_t;
 
+void rt_tune_printable(char *text)
+{
+    for (; *text; text++)
+        *text = *text < ' ' || *text > '~' ? '?' : *text;
+}
+
 /* Writes one line of why; returns false. What jansson quotes of a file may be any bytes. */
 static bool file_fail(const reader_t *r, int entry, const char *what, const char *text)
 {
@@ -31,30 +37,8 @@ static bool file_fail(const reader_t *r, int entry, const char *what, const char
         snprintf(r->why, r->len, "%s: entry %d: %s%.120s", r->name, entry, what, text);
     else
         snprintf(r->why, r->len, "%s: %s%.120s", r->name, what, text);
-    for (char *c = r->why; *c; c++)
-        *c = *c < ' ' || *c > '~' ? '?' : *c;
+    rt_tune_printable(r->why);
     return false;
-}
-
-static bool is_printable_text(const char *text)
-{
-    for (; *text; text++)
-        if (*text < ' ' || *text > '~')
-            return false;
-    return true;
-}
-
-/* Returns whether the text, or all names and texts in the object, are printable. */
-static bool is_printable(json_t *value)
-{
-    const char *name;
-    json_t *member;
-    json_object_foreach(value, name, member)
-    {
-        if (!is_printable_text(name) || !is_printable(member))
-            return false;
-    }
-    return !json_is_string(value) || is_printable_text(json_string_value(value));
 }
 
 /* Checks the members of point and choice. */
@@ -81,8 +65,6 @@ static bool read_entry(const reader_t *r, json_t *object, rt_tune_entry_t *e)
 {
     json_error_t error;
     const char *measured;
-    if (!is_printable(object))
-        return file_fail(r, e->number, "a text is not printable", "");
     if (json_unpack_ex(
             object, &error, JSON_STRICT, "{s:s, s:s, s:s, s:I, s:I, s:o, s:s, s:o, s:s, s:F, s:s}",
             "program", &e->program, "version", &e->version, "device", &e->device, "threads",

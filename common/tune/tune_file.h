@@ -12,7 +12,7 @@
 
 enum { RT_TUNE_FORMAT = 2 };
 
-/* What an entry says. Texts and objects belong to the file; all texts are printable. */
+/* What an entry says. Texts and objects belong to the file. */
 typedef struct {
     int number; /* from 1, in the order of the file */
     const char *program, *version, *device, *rung, *date;
@@ -35,6 +35,9 @@ typedef struct {
 rt_tune_file_t *rt_tune_file_parse(const char *name, const void *data, size_t bytes, char *why,
                                    size_t len);
 void rt_tune_file_free(rt_tune_file_t *file); /* NULL allowed */
+
+/* Replaces what a terminal could take for a command: texts of a file may be any. */
+void rt_tune_printable(char *text);
 
 /* Returns a file's whole text, to be freed: the entries of `old` (may be NULL), without those for
  * the same program, device, threads, ranks, point, rung and way of measuring as one of the array
