@@ -238,22 +238,21 @@ static void sum_vv(const fused_t *f)
         f->sums[VV * elements + e] = nek_fused_norm(n3, f->c[e], f->v + e * n3);
 }
 
-/* Returns the next r.r; the next r is stored in r if `keep`. */
-static double last_residual(const fused_t *f, double alpha, bool keep)
+/* Returns the next r.r, summed as it is. */
+static double next_residual(const fused_t *f, double alpha)
 {
     const int64_t elements = f->config->local_elements;
     const int n3 = f->config->n * f->config->n * f->config->n;
     double total;
 #pragma omp parallel for schedule(static)
     for (int64_t e = 0; e < elements; e++) {
-        const double *restrict c = f->c[e], *restrict v = f->v + e * n3;
-        double *restrict r = f->r + e * n3, sum = 0;
+        const double *restrict c = f->c[e], *restrict v = f->v + e * n3,
+                               *restrict r = f->r + e * n3;
+        double sum = 0;
 #pragma omp simd reduction(+ : sum)
         for (int q = 0; q < n3; q++) {
             double s = r[q] - alpha * v[q];
             sum += c[q] * s * s;
-            if (keep)
-                r[q] = s;
         }
         f->sums[RR * elements + e] = sum;
     }
@@ -261,37 +260,21 @@ static double last_residual(const fused_t *f, double alpha, bool keep)
     return total;
 }
 
-static void last_x(const fused_t *f, const nek_step_t *t)
+/* Adds what x and r still lack after the last pass; returns r.r. */
+static double last_update(const fused_t *f, const nek_step_t *t)
 {
-    double *restrict x = f->x;
-    const double *restrict p = f->p, *restrict r = f->r;
-#pragma omp parallel for simd schedule(static)
-    for (int64_t q = 0; q < f->config->points; q++)
-        x[q] += t->x_p * p[q] + t->x_r * r[q];
+    const int64_t elements = f->config->local_elements;
+    const int n3 = f->config->n * f->config->n * f->config->n;
+    double total;
+#pragma omp parallel for schedule(static)
+    for (int64_t e = 0; e < elements; e++)
+        f->sums[RR * elements + e] = nek_fused_finish(n3, t, f->c[e], f->v + e * n3, f->p + e * n3,
+                                                      f->x + e * n3, f->r + e * n3);
+    add_up(f, RR, 1, &total);
+    return total;
 }
 
 /* --- the solve --- */
-
-/* What x still lacks: alpha p of the last iteration and, if `behind`, old_alpha old_p of the
- * iteration before. */
-typedef struct {
-    bool behind;
-    double old_alpha;
-} arrears_t;
-
-/* Sets x_p and x_r for a pass that starts with p = r + old_beta old_p and whose own p uses t->beta.
- * `must`: x must be complete after it. */
-static void update_x(arrears_t *a, nek_step_t *t, double old_beta, bool must)
-{
-    t->x_p = t->x_r = 0;
-    if (!a->behind && !must && t->beta >= NEK_SMALL_BETA) {
-        *a = (arrears_t){true, t->alpha};
-        return;
-    }
-    t->x_p = t->alpha + (a->behind ? a->old_alpha / old_beta : 0);
-    t->x_r = a->behind ? -a->old_alpha / old_beta : 0;
-    a->behind = false;
-}
 
 static void gather_scatter(const fused_t *f)
 {
@@ -312,19 +295,17 @@ static void fused_cg(nek_solver_t *s)
 {
     fused_t *f = s->data;
     const size_t bytes = (size_t)s->view.points * sizeof(double);
-    step_t step = {.scalars.lambda = s->lambda, .ahead = s->view.choice[0] == AHEAD};
+    step_t step = {.ahead = s->view.choice[0] == AHEAD};
     nek_step_t *t = &step.scalars;
-    arrears_t arrears = {false, 0};
-    double old_beta = 0;
     memcpy(f->r, s->b, bytes);
     memset(f->x, 0, bytes);
     memset(f->p, 0, bytes);
     memset(f->v, 0, bytes);
+    s->beta[0] = 0;
 
     for (int k = 0; k < s->iterations; k++) {
         double sum[SUMS];
-        if (k > 0)
-            update_x(&arrears, t, old_beta, false);
+        *t = nek_fused_step(s->alpha, s->beta, k, false, s->lambda);
         rt_timer_start("pass", RT_CPU);
         pass(f, &step);
         rt_timer_stop("pass");
@@ -333,18 +314,17 @@ static void fused_cg(nek_solver_t *s)
 
         const double rr = sum[RR];
         s->history[k] = sqrt(rr);
-        s->beta[k] = old_beta = t->beta;
         /* After convergence to the last bit p may vanish; a step of zero keeps x. */
-        s->alpha[k] = t->alpha = sum[PV] > 0 ? rr / sum[PV] : 0;
-        double next = rr - 2 * t->alpha * sum[RV] + t->alpha * t->alpha * sum[VV];
+        const double alpha = s->alpha[k] = sum[PV] > 0 ? rr / sum[PV] : 0;
+        double next = rr - 2 * alpha * sum[RV] + alpha * alpha * sum[VV];
         if (!(next > CANCELLED * rr))
-            next = last_residual(f, t->alpha, false);
-        t->beta = rr > 0 ? next / rr : 0;
+            next = next_residual(f, alpha);
+        if (k + 1 < s->iterations)
+            s->beta[k + 1] = rr > 0 ? next / rr : 0;
     }
-    update_x(&arrears, t, old_beta, true);
     rt_timer_start("last update", RT_CPU);
-    last_x(f, t);
-    s->history[s->iterations] = sqrt(last_residual(f, t->alpha, true));
+    *t = nek_fused_step(s->alpha, s->beta, s->iterations, true, s->lambda);
+    s->history[s->iterations] = sqrt(last_update(f, t));
     rt_timer_stop("last update");
 }
 

@@ -21,6 +21,26 @@ typedef struct {
     double lambda;
 } nek_step_t;
 
+/* Returns the scalars of pass number `it`, or of the update after the last one; alpha and beta are those
+ * of all iterations. x lags behind: every second pass adds two steps, the older one along the p before,
+ * (p - r) / beta. */
+NEK_POINTS nek_step_t nek_fused_step(const double *alpha, const double *beta, int it, bool last,
+                                     double lambda)
+{
+    nek_step_t t = {0, last ? 0 : beta[it], 0, 0, lambda};
+    if (it == 0)
+        return t;
+    t.alpha = alpha[it - 1];
+    if (it % 2 == 1 && !last && t.beta >= NEK_SMALL_BETA)
+        return t;
+    t.x_p = t.alpha;
+    if (it % 2 == 0 && beta[it - 1] >= NEK_SMALL_BETA) {
+        t.x_r = -alpha[it - 2] / beta[it - 1];
+        t.x_p -= t.x_r;
+    }
+    return t;
+}
+
 /* Updates x, r and p; returns sum c r r. */
 NEK_POINTS double nek_fused_update(int points, const nek_step_t *t, const double *__restrict__ c,
                                    const double *__restrict__ v, double *__restrict__ x,

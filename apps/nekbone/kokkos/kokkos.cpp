@@ -17,26 +17,26 @@ namespace
 {
 
 /* The form for teams. */
-template <int N> struct Ax {
-    nek_team::Operator<N> A;
+template <int n> struct Ax {
+    nek_team::Operator<n> A;
     const double *G, *u;
     double *w;
 
     KOKKOS_INLINE_FUNCTION void operator()(const nek_team::Member &team) const
     {
-        const size_t e = static_cast<size_t>(team.league_rank()), n3 = static_cast<size_t>(A.n3);
+        const size_t e = static_cast<size_t>(team.league_rank()), n3 = A.n3;
         const double *ue = u + e * n3;
         double *we = w + e * n3;
         A.apply(
             team, G + e * 6 * n3,
             [&](int t, double *column) {
                 NEK_UNROLL
-                for (int k = 0; k < A.n; k++)
+                for (int k = 0; k < n; k++)
                     column[k] = ue[k * A.n2 + t];
             },
             [&](int t, const double *, const double *column) {
                 NEK_UNROLL
-                for (int k = 0; k < A.n; k++)
+                for (int k = 0; k < n; k++)
                     we[k * A.n2 + t] = column[k];
             });
     }
@@ -44,10 +44,10 @@ template <int N> struct Ax {
 
 void by_teams(const nek_view_t *view, const double *u, double *w)
 {
-    nek_team::with_n<nek_team::FIXED_N>(view->n, [=](auto N) {
-        using A = nek_team::Operator<N()>;
-        nek_team::launch<N()>("nekbone ax", view, view->elements, A::scratch(view->n),
-                              Ax<N()>{A(view), view->G, u, w});
+    nek_fixed_n<NEK_MAX_N>(view->n, [=](auto n) {
+        using A = nek_team::Operator<n()>;
+        nek_team::launch<n()>("nekbone ax", view->elements, A::scratch,
+                              Ax<n()>{A(view), view->G, u, w});
     });
 }
 
@@ -56,12 +56,11 @@ void by_vectors(const nek_view_t *view, const double *u, double *w)
     double transposed[NEK_MAX_N * NEK_MAX_N];
     const double *D = view->D, *G = view->G, *Dt = transposed;
     nek_transpose(view->n, D, transposed);
-    nek_team::with_n<NEK_MAX_N>(view->n, [=](auto N) {
-        constexpr int64_t n3 = N() * N() * N();
-        if constexpr (N() > 0)
-            rt_kokkos::host_for("nekbone ax", view->elements, [=](int64_t e) {
-                nek_tiles_element(N(), D, Dt, G + e * 6 * n3, u + e * n3, w + e * n3, nullptr);
-            });
+    nek_fixed_n<NEK_MAX_N>(view->n, [=](auto n) {
+        constexpr int64_t n3 = n() * n() * n();
+        rt_kokkos::host_for("nekbone ax", view->elements, [=](int64_t e) {
+            nek_tiles_element(n(), D, Dt, G + e * 6 * n3, u + e * n3, w + e * n3, nullptr);
+        });
     });
 }
 

@@ -60,7 +60,6 @@ using Sums = nek_fused_sums;
 
 /* What the kernels see. */
 struct Fused {
-    int n;
     int64_t elements, row, plane; /* row, plane: elements along x, of a layer in z */
     double lambda;
     const double *D, *Dt, *G, *c;
@@ -70,22 +69,9 @@ struct Fused {
     double *total;             /* [SUMS] */
     double *rr, *alpha, *beta; /* [iterations + 1] */
 
-    /* Returns the scalars of pass `it`. x lags behind: every second pass adds two steps, the older
-     * one along (p - r) / beta. */
     KOKKOS_INLINE_FUNCTION nek_step_t step(int it, bool last) const
     {
-        nek_step_t t = {0, beta[it], 0, 0, lambda};
-        if (it == 0)
-            return t;
-        t.alpha = alpha[it - 1];
-        if (it % 2 == 1 && !last && t.beta >= NEK_SMALL_BETA)
-            return t;
-        t.x_p = t.alpha;
-        if (it % 2 == 0 && beta[it - 1] >= NEK_SMALL_BETA) {
-            t.x_r = -alpha[it - 2] / beta[it - 1];
-            t.x_p -= t.x_r;
-        }
-        return t;
+        return nek_fused_step(alpha, beta, it, last, lambda);
     }
 
     /* Leaves sums first .. last over the members of a team for element e. */
@@ -111,14 +97,14 @@ struct Fused {
 
 /* Sums neighbouring points, from a on, of line b of the face between element e and the element
  * before it along d, if there is one. */
-template <int N, int d>
+template <int n, int d>
 KOKKOS_INLINE_FUNCTION void sum_line(const Fused &f, int64_t e, int b, int a, int points)
 {
-    const int n = N ? N : f.n, n2 = n * n, n3 = n2 * n;
-    const int along = d == 0 ? n : 1, across = d == 2 ? n : n2,
-              through = d == 0   ? 1
-                        : d == 1 ? n
-                                 : n2;
+    constexpr int n2 = n * n, n3 = n2 * n;
+    constexpr int along = d == 0 ? n : 1, across = d == 2 ? n : n2,
+                  through = d == 0   ? 1
+                            : d == 1 ? n
+                                     : n2;
     int64_t away;
     if (!f.has_before(d, e, &away))
         return;
@@ -131,14 +117,14 @@ KOKKOS_INLINE_FUNCTION void sum_line(const Fused &f, int64_t e, int b, int a, in
 
 /* The pass as vectors: a team has a row of elements along x, and sums the faces between them while
  * they are in cache. */
-template <int N> struct RowPass {
+template <int n> struct RowPass {
     Fused f;
     int it;
     bool sums_faces;
 
     KOKKOS_INLINE_FUNCTION void operator()(const Member &team) const
     {
-        constexpr int n3 = N * N * N;
+        constexpr int n3 = n * n * n;
         const nek_step_t t = f.step(it, false);
         const int64_t first = team.league_rank() * f.row;
         for (int64_t e = first; e < first + f.row; e++) {
@@ -147,26 +133,25 @@ template <int N> struct RowPass {
             const nek_ahead_t next = {g + 6 * n3, {r + n3, p + n3, v + n3}};
             Sums sums;
             sums.of[RR] = nek_fused_update(n3, &t, c, v, f.x + e * n3, r, p);
-            nek_tiles_element(N, f.D, f.Dt, g, p, v, e + 1 < f.elements ? &next : nullptr);
+            nek_tiles_element(n, f.D, f.Dt, g, p, v, e + 1 < f.elements ? &next : nullptr);
             nek_fused_shift(n3, t.lambda, c, r, p, v, &sums.of[PV], &sums.of[RV]);
             f.leave(team, RR, RV, e, sums);
-            for (int b = 0; sums_faces && b < N; b++)
-                sum_line<N, 0>(f, e, b, 0, N);
+            for (int b = 0; sums_faces && b < n; b++)
+                sum_line<n, 0>(f, e, b, 0, n);
         }
     }
 };
 
 /* The pass by columns: a team has an element. A member loads all of its column before it stores
  * any, for the compiler cannot know that the arrays differ. */
-template <int N> struct TeamPass {
-    nek_team::Operator<N> A;
+template <int n> struct TeamPass {
+    nek_team::Operator<n> A;
     Fused f;
     int it;
 
     KOKKOS_INLINE_FUNCTION void operator()(const Member &team) const
     {
-        constexpr int most = nek_team::Operator<N>::most;
-        const int n = A.n, n2 = A.n2, n3 = A.n3;
+        constexpr int n2 = n * n, n3 = n2 * n;
         const int64_t e = team.league_rank(), at = e * n3;
         const nek_step_t step = f.step(it, false);
         const double *c = f.c + static_cast<int64_t>(f.like[e]) * n3;
@@ -175,7 +160,7 @@ template <int N> struct TeamPass {
         A.apply(
             team, f.G + 6 * at,
             [&](int t, double *pk) {
-                double rk[most], vk[most], xk[most];
+                double rk[n], vk[n], xk[n];
                 NEK_UNROLL
                 for (int k = 0; k < n; k++) {
                     rk[k] = r[k * n2 + t];
@@ -196,7 +181,7 @@ template <int N> struct TeamPass {
                 }
             },
             [&](int t, const double *pk, double *wk) {
-                double rk[most], ck[most];
+                double rk[n], ck[n];
                 NEK_UNROLL
                 for (int k = 0; k < n; k++) {
                     rk[k] = r[k * n2 + t];
@@ -214,30 +199,30 @@ template <int N> struct TeamPass {
 };
 
 /* Sums the faces along d: index i is an element, or a point of its face. */
-template <int N, int d, bool vector> struct Faces {
+template <int n, int d, bool vector> struct Faces {
     Fused f;
     KOKKOS_INLINE_FUNCTION void operator()(int64_t i) const
     {
-        const int n = N ? N : f.n, n2 = n * n;
+        constexpr int n2 = n * n;
         if constexpr (vector) {
             for (int b = 0; b < n; b++)
-                sum_line<N, d>(f, i, b, 0, n);
+                sum_line<n, d>(f, i, b, 0, n);
         } else {
             const int q = static_cast<int>(i % n2);
-            sum_line<N, d>(f, i / n2, q / n, q % n, 1);
+            sum_line<n, d>(f, i / n2, q / n, q % n, 1);
         }
     }
 };
 
 /* v.v of the assembled v; or, `last`, what x still lacks, the last r, and r.r. `points` at a time:
  * an element's for vectors, else one per member of the team. */
-template <int N, bool vector> struct Norm {
+template <int n, bool vector> struct Norm {
     Fused f;
     int it;
     bool last;
     KOKKOS_INLINE_FUNCTION void operator()(const Member &team) const
     {
-        const int n = N ? N : f.n, n3 = n * n * n, points = vector ? n3 : 1;
+        constexpr int n3 = n * n * n, points = vector ? n3 : 1;
         const int64_t e = team.league_rank(), at = e * n3;
         const double *c = f.c + static_cast<int64_t>(f.like[e]) * n3, *v = f.v + at;
         Sums sums;
@@ -320,44 +305,42 @@ void scalars(const Fused &f, int it, bool last)
     Kokkos::parallel_for("scalars", policy, Scalars{f, it, false, true, last});
 }
 
-template <int N, int d, bool vector> void sum_faces(const Fused &f)
+template <int n, int d, bool vector> void sum_faces(const Fused &f)
 {
-    const int64_t indices = f.elements * (vector ? 1 : f.n * f.n);
+    const int64_t indices = f.elements * (vector ? 1 : n * n);
     Kokkos::parallel_for("faces",
                          Kokkos::RangePolicy<rt_kokkos::Exec, Kokkos::IndexType<int64_t>>(
                              rt_kokkos::exec(), 0, indices),
-                         Faces<N, d, vector>{f});
+                         Faces<n, d, vector>{f});
 }
 
-template <int N, bool vector> void iterate(nek_solver_t *s, const Fused &f)
+template <int n, bool vector> void iterate(nek_solver_t *s, const Fused &f)
 {
-    const nek_view_t *view = &s->view;
+    using A = nek_team::Operator<n>;
     const bool by_faces = s->halo && rt_comm_size() == 1;
     for (int it = 0; it < s->iterations; it++) {
         rt_timer_start("pass", RT_KOKKOS);
         if constexpr (vector)
-            nek_team::launch<N>("pass", view, f.elements / f.row, 0, RowPass<N>{f, it, by_faces});
+            nek_team::launch<n>("pass", f.elements / f.row, 0, RowPass<n>{f, it, by_faces});
         else
-            nek_team::launch<N>("pass", view, f.elements, nek_team::Operator<N>::scratch(f.n),
-                                TeamPass<N>{nek_team::Operator<N>(view), f, it});
+            nek_team::launch<n>("pass", f.elements, A::scratch, TeamPass<n>{A(&s->view), f, it});
         rt_timer_stop("pass");
         rt_timer_start("gather-scatter", RT_KOKKOS);
         if (by_faces) {
             if (!vector)
-                sum_faces<N, 0, vector>(f);
-            sum_faces<N, 1, vector>(f);
-            sum_faces<N, 2, vector>(f);
+                sum_faces<n, 0, vector>(f);
+            sum_faces<n, 1, vector>(f);
+            sum_faces<n, 2, vector>(f);
         } else if (s->halo) {
             rt_field_t field = rt_field_f64(f.v);
             rt_halo_do(s->halo, RT_HALO_SUM, &field);
         }
-        nek_team::launch<N>("norm", view, f.elements, 0, Norm<N, vector>{f, it, false});
+        nek_team::launch<n>("norm", f.elements, 0, Norm<n, vector>{f, it, false});
         scalars(f, it, false);
         rt_timer_stop("gather-scatter");
     }
     rt_timer_start("last update", RT_KOKKOS);
-    nek_team::launch<N>("last update", view, f.elements, 0,
-                        Norm<N, vector>{f, s->iterations, true});
+    nek_team::launch<n>("last update", f.elements, 0, Norm<n, vector>{f, s->iterations, true});
     scalars(f, s->iterations, true);
     rt_timer_stop("last update");
 }
@@ -373,15 +356,12 @@ void cg(nek_solver_t *s)
     rt_fill(f.p, s->space, 0, bytes);
     rt_fill(f.v, s->space, 0, bytes);
     rt_fill(f.beta, s->space, 0, sizeof *f.beta);
-    if constexpr (rt_kokkos::on_host) {
-        if (nek_team::is_vector(&s->view))
-            nek_team::with_n<NEK_MAX_N>(f.n, [&](auto N) {
-                if constexpr (N() > 0)
-                    iterate<N(), true>(s, f);
-            });
-    }
-    if (!nek_team::is_vector(&s->view))
-        nek_team::with_n<nek_team::FIXED_N>(f.n, [&](auto N) { iterate<N(), false>(s, f); });
+    nek_fixed_n<NEK_MAX_N>(s->view.n, [&](auto n) {
+        if constexpr (rt_kokkos::on_host)
+            if (nek_team::is_vector(&s->view))
+                return iterate<n(), true>(s, f);
+        iterate<n(), false>(s, f);
+    });
     rt_copy(s->history, RT_HOST, f.rr, s->space, (count + 1) * sizeof(double));
     rt_copy(s->alpha, RT_HOST, f.alpha, s->space, count * sizeof(double));
     rt_copy(s->beta, RT_HOST, f.beta, s->space, count * sizeof(double));
@@ -414,7 +394,6 @@ void set_up(nek_solver_t *s)
     d->memory = RT_NEW(double, doubles_of(view->elements, s->iterations), d->space);
 
     Fused &f = d->fused;
-    f.n = view->n;
     f.elements = view->elements;
     f.row = config->local[0];
     f.plane = config->local[0] * config->local[1];
