@@ -627,49 +627,6 @@ static void check_json(void)
     json_decref(root);
 }
 
-/* Checks that solve times differ, and that the windows have almost equally many solves. */
-static int windows_at_least(const json_t *rung, double least)
-{
-    const json_t *windows = json_object_get(rung, "window_seconds");
-    const double solves = real_of(rung, "solves") / (double)json_array_size(windows);
-    int n = 0;
-    for (size_t i = 0; i < json_array_size(windows); i++)
-        n += json_real_value(json_array_get(windows, i)) * solves >= 0.5 * least;
-    return n;
-}
-
-/* Checks what a reader can recompute from the windows: the median, the spread and the figure of
- * merit. */
-static void check_windows(void)
-{
-    json_t *root = result_of("--rung plain --warm-up 0.02 --window 0.03 --windows 3", 0);
-    const json_t *rung = first_rung(root), *list = json_object_get(rung, "window_seconds");
-    double w[3] = {0};
-    CHECK(json_array_size(list) == 3);
-    for (size_t i = 0; i < 3; i++)
-        w[i] = json_real_value(json_array_get(list, i));
-    const double most = fmax(w[0], fmax(w[1], w[2])), least = fmin(w[0], fmin(w[1], w[2]));
-    const double median = fmax(fmin(w[0], w[1]), fmin(fmax(w[0], w[1]), w[2]));
-    CHECK(least > 0 && real_of(rung, "seconds_per_unit") == median);
-    CHECK(real_of(rung, "spread") == (most - least) / median);
-    const bool steady = strcmp(text_of(rung, "verdict"), "VALID") == 0;
-    CHECK((json_array_size(json_object_get(rung, "disturbed")) == 0) == steady);
-    CHECK((strstr(out, "\nunsteady      plain: ") == NULL) == steady);
-    CHECK(!steady || most - least <= 0.1 * median);
-    CHECK(real_of(rung, "credited_flop_per_unit") == 20000);
-    CHECK(real_of(rung, "fom_flop_per_s") == (steady ? 20000 / median : 0));
-    CHECK(real_of(rung, "warm_up_seconds") >= 0.02);
-    CHECK(real_of(rung, "timed_seconds") >= 0.09 && windows_at_least(rung, 0.03) == 3);
-    CHECK(strstr(out, "plausible: at most 102 %") || !steady); /* however short it is */
-    const json_t *clocks = json_object_get(rung, "clocks");
-    CHECK(real_of(clocks, "host_s") > 0.99 * real_of(rung, "timed_seconds"));
-    json_decref(root);
-
-    root = result_of("--rung plain --seconds 0 --window 1 --warm-up 1", 0);
-    CHECK(json_object_get(first_rung(root), "window_seconds") == NULL); /* verifies only */
-    json_decref(root);
-}
-
 /* Checks that a figure that the machine cannot have reached is not accepted. On a machine that is
  * not steady it could be noise: then the rung is UNSTEADY. */
 static void check_plausible(void)
@@ -807,7 +764,6 @@ int main(int argc, char **argv)
     CHECK(mkdtemp(folder) != NULL);
     snprintf(file, sizeof file, "%s/a.json", folder);
     check_json();
-    check_windows();
     check_plausible();
     check_unsteady();
     check_nonce();

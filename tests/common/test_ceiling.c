@@ -370,44 +370,6 @@ static void test_slow_moment(void)
     }
 }
 
-static void half_of_ceilings(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *out)
-{
-    (void)run, (void)rung;
-    *out = (rt_work_t){.unit = "pass", .point = "point", .units = 1, .flops = 25e9, .points = 1};
-    rt_work_add(out, "pass", 1, 25e9, 50e9, 0);
-}
-
-/* All shares of a table are of the job's ceilings, also those of a rung that was measured again, over
- * what a cache holds. */
-static void test_one_ceiling(void)
-{
-    static const rt_rung_t ladder[] = {{.name = "one", .kind = RT_CPU, .after = ""},
-                                       {.name = "two", .kind = RT_CPU, .after = ""}};
-    const rt_app_t app = {.ladder = ladder, .n_rungs = 2, .work = half_of_ceilings};
-    rt_run_t run = {.app = &app};
-    rt_outcome_t outcome[2];
-    for (int i = 0; i < 2; i++) {
-        outcome[i] = (rt_outcome_t){.rung = &ladder[i], .seconds_per_unit = 1, .windows = 1};
-        outcome[i].ceilings = (rt_ceilings_t){.copy = 100e9, .fma64 = 50e9, .samples = 2};
-        half_of_ceilings(&run, &ladder[i], &outcome[i].work);
-        rt_verdict_true(&outcome[i].verdict, "right", true);
-    }
-    outcome[1].again = (rt_ceilings_t){.copy = 1000e9, .fma64 = 500e9, .samples = 1};
-    FILE *file = tmpfile();
-    const int before = dup(STDOUT_FILENO);
-    CHECK(file != NULL && before >= 0);
-    fflush(stdout);
-    dup2(fileno(file), STDOUT_FILENO);
-    rt_print_tables(&(rt_job_t){.run = &run, .out = outcome});
-    fflush(stdout);
-    dup2(before, STDOUT_FILENO);
-    close(before);
-    int shares = 0;
-    for (const char *at = check_written(file); (at = strstr(at, " 50.0 %")); at++)
-        shares++;
-    CHECK(shares == 4);
-}
-
 /* The larger of two shares counts; data that fit a cache have no bandwidth to be judged by. */
 static void test_share(void)
 {
@@ -512,7 +474,6 @@ int main(int argc, char **argv)
     test_disturbed_ceiling();
     test_disturbed_sample();
     test_slow_moment();
-    test_one_ceiling();
     test_share();
     test_steady();
     test_watch();

@@ -451,8 +451,13 @@ static void test_lost_messages(const groups_t *groups, place_t place)
 
 static void test_info(const groups_t *groups, place_t place)
 {
+    size_t used[RT_SPACES];
+    for (int space = 0; space < RT_SPACES; space++)
+        used[space] = rt_mem_used((rt_space_t)space);
     rt_halo_t *halo = halo_new(groups, place, true, "auto");
     rt_halo_info_t info = rt_halo_info(halo);
+    for (int space = 0; space < RT_SPACES; space++)
+        CHECK(rt_mem_used((rt_space_t)space) - used[space] == info.bytes[space]);
     int64_t n_groups = 0, local = 0, shared = 0, slots = 0;
     bool *peer = calloc((size_t)size, sizeof *peer);
     for (int32_t key = 0; key < groups->keys; key++) {
@@ -488,83 +493,8 @@ static void test_info(const groups_t *groups, place_t place)
     CHECK(strlen(info.choice) > 10);
     free(peer);
     rt_halo_destroy(halo);
-}
-
-/* Makes the points that elements of a box share, ranks adjacent along x, as Nekbone does. Fills index
- * and gid (or with NULL only counts) and the numbers on one rank and between two. */
-static int64_t box_entries(int e, int n, int64_t *index, int64_t *gid, int64_t *local,
-                           int64_t *shared)
-{
-    int64_t last_x = (int64_t)e * size * (n - 1), last = (int64_t)e * (n - 1), count = 0;
-    int64_t low = rank * last, high = low + last;
-    *local = *shared = 0;
-    for (int64_t p = 0; p < (int64_t)e * e * e * n * n * n; p++) {
-        int i = (int)(p % n), j = (int)(p / n % n), k = (int)(p / n / n % n);
-        int64_t element = p / n / n / n;
-        int64_t x = low + element % e * (n - 1) + i, y = element / e % e * (n - 1) + j;
-        int64_t z = element / e / e * (n - 1) + k;
-        if (!(x % (n - 1) == 0 && x > 0 && x < last_x) &&
-            !(y % (n - 1) == 0 && y > 0 && y < last) && !(z % (n - 1) == 0 && z > 0 && z < last))
-            continue;
-        ++*((x == low && rank > 0) || (x == high && rank < size - 1) ? shared : local);
-        if (index) {
-            index[count] = p;
-            gid[count] = (z * (last + 1) + y) * (last_x + 1) + x;
-        }
-        count++;
-    }
-    return count;
-}
-
-/* The prediction is an upper bound, and not a loose one. */
-static void test_memory(place_t place)
-{
-    enum { E = 8, N = 5 };
-    int64_t local, shared, n = box_entries(E, N, NULL, NULL, &local, &shared);
-    int64_t *index = malloc((size_t)n * sizeof *index), *gid = malloc((size_t)n * sizeof *gid);
-    box_entries(E, N, index, gid, &local, &shared);
-    rt_halo_desc_t desc = {.n = n,
-                           .index = index,
-                           .gid = gid,
-                           .max_components = COMPONENTS,
-                           .kind = place.kind,
-                           .space = place.space,
-                           .transport = "auto"};
-    size_t used[RT_SPACES];
-    rt_mem_reset_high_water();
-    for (int space = 0; space < RT_SPACES; space++)
-        used[space] = rt_mem_used((rt_space_t)space);
-    rt_halo_t *halo = rt_halo_new(&desc);
-    rt_halo_info_t info = rt_halo_info(halo);
-    for (int space = 0; space < RT_SPACES; space++) {
-        size_t grown = rt_mem_used((rt_space_t)space) - used[space];
-        CHECK(grown == info.bytes[space]);
-        if ((space == RT_HOST) == (place.kind == RT_CUDA || place.space == RT_DEVICE))
-            continue; /* fields on the host: all is there; else what is there is small */
-        size_t predicted = rt_halo_predict(local, shared, COMPONENTS, (rt_space_t)space);
-        CHECK(grown <= predicted);
-        /* What is predicted for: a GPU's memory with the inbox of peer; others take less. */
-        if (strcmp(info.transport, space == RT_DEVICE && rt_device_stream() ? "peer" : "staged") ==
-            0)
-            CHECK(1.4 * (double)grown + 32768 > (double)predicted);
-        if (rank == 0)
-            printf("%s: %zu bytes, %zu predicted for %lld + %lld entries\n",
-                   rt_space_name((rt_space_t)space), grown, predicted, (long long)local,
-                   (long long)shared);
-    }
-    size_t peak = rt_mem_high_water(RT_HOST) - used[RT_HOST];
-    size_t predicted = rt_halo_predict_setup(local, shared);
-    CHECK(peak <= predicted);
-    CHECK(2 * peak > predicted);
-    CHECK(predicted < 64 * (size_t)n + 65536);
-    if (rank == 0)
-        printf("set-up: %.1f bytes an entry, %.1f predicted\n", (double)peak / (double)n,
-               (double)predicted / (double)n);
-    rt_halo_destroy(halo);
     for (int space = 0; space < RT_SPACES; space++)
         CHECK(rt_mem_used((rt_space_t)space) == used[space]);
-    free(index);
-    free(gid);
 }
 
 /* No index: entry i is at position i; nothing at all to share. */
@@ -772,7 +702,6 @@ static void test_place(place_t place)
         groups_destroy(groups);
     }
     test_plain(place);
-    test_memory(place);
 }
 
 int main(int argc, char **argv)
