@@ -18,7 +18,6 @@ extern const rt_app_t alya_app;
 
 /* Numbers of the streams of random values: each is added to the run's seed. */
 enum {
-    ALYA_SEED_PICKS = 96,    /* nodes at which a replay is judged */
     ALYA_SEED_PHYSICS = 97,  /* of each assembly */
     ALYA_SEED_WITNESSES = 98 /* assemblies and nodes that are watched */
 };
@@ -32,8 +31,7 @@ typedef struct {
     int order, reorder; /* alya_order_t, ALYA_REORDER_* */
     int form;           /* alya_form_t */
     double vreman, filter, rho, mu, force_x, force_y, force_z;
-    int64_t assemblies, steps;
-    double courant;
+    int64_t assemblies;
 
     bool from_file, is_hill;
     alya_counts_t counts; /* of a generated mesh; estimated while extents are searched for */
@@ -62,11 +60,9 @@ typedef struct {
     alya_physics_t physics;
     alya_mesh_t *mesh;
     alya_schedule_t *schedule;
-    rt_halo_t *halo;   /* of host arrays; NULL if no node is shared */
-    double *u;         /* [nodes][3] velocity of the timed runs, m/s */
-    double *mass_step; /* [nodes] dt / lumped mass, 0 on the boundary; NULL without --steps */
-    double dt;         /* s */
-    double spread;     /* alya_mesh_spread of the order handed in */
+    rt_halo_t *halo; /* of host arrays; NULL if no node is shared */
+    double *u;       /* [nodes][3] velocity of the timed runs, m/s */
+    double spread;   /* alya_mesh_spread of the order handed in */
     double seconds_mesh, seconds_order, seconds_rest;
 } alya_problem_t;
 
@@ -90,8 +86,7 @@ typedef struct {
 typedef struct {
     uint64_t draw;       /* which velocity it started from: 0 is the problem's */
     int64_t assembled;   /* calls of alya_assemble */
-    double *u, *before;  /* [nodes][3] with --steps: the velocity, and that before the last step */
-    double *r, *witness; /* else: [nodes][3] the last r, and what was kept of earlier ones */
+    double *r, *witness; /* [nodes][3] the last r, and what was kept of earlier ones */
 } alya_left_t;
 typedef struct alya_solver alya_solver_t;
 struct alya_solver {
@@ -109,19 +104,15 @@ struct alya_solver {
     double *record; /* [nodes][packed], or NULL */
     double *x, *u;  /* views of record, or arrays [nodes][3] */
     int u_stride;
-    double *r;      /* [nodes][r_stride] */
-    size_t r_bytes; /* size of r */
-    double *u0;     /* [nodes][3] velocity that a solve starts from */
-    double *before; /* [nodes][3] with --steps: velocity before the last step */
-    double *mass_step;
+    double *r;                  /* [nodes][r_stride] */
+    size_t r_bytes;             /* size of r */
+    double *u0;                 /* [nodes][3] velocity that a solve starts from */
     uint64_t draw;              /* which velocity is in s->u */
     alya_left_t kept[RT_KEEPS]; /* by alya_spoil, for alya_verify_after */
     double seconds_set_up;
     /* What a solve leaves behind of its earlier assemblies, see alya_solve. */
-    int64_t assembled;                            /* calls of alya_assemble since the last spoil */
-    double *witness;                              /* [ALYA_WATCHED][ALYA_WITNESSES][3] their r */
-    void (*look)(alya_solver_t *s, bool is_done); /* before and after each assembly; or NULL */
-    void *look_data;
+    int64_t assembled; /* calls of alya_assemble since the last spoil */
+    double *witness;   /* [ALYA_WATCHED][ALYA_WITNESSES][3] their r */
 };
 
 void *alya_solver_new(void *problem, const rt_rung_t *rung);
@@ -132,8 +123,6 @@ void alya_assemble(alya_solver_t *s);
 alya_physics_t alya_physics(const alya_solver_t *s, uint64_t draw, int64_t k);
 /* Returns the assemblies of that solve that are watched, and the nodes at which. */
 alya_watch_t alya_watch(const alya_solver_t *s, uint64_t draw);
-/* Makes one Runge-Kutta step of s->u; leaves the velocity before it in s->before. */
-void alya_step(alya_solver_t *s);
 void alya_solve(void *solver);
 void alya_spoil(void *solver, uint64_t draw, rt_keep_t keep);
 /* Fills u[nodes][3] (host) with the velocity that the solve of that draw starts from. */

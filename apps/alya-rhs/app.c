@@ -42,11 +42,6 @@ static const rt_opt_t options[] = {
     RT_REAL(CONFIG, force_z, "force-z", "X", "0", -1e6, 1e6, "force per mass along z, m/s^2"),
     RT_INT(CONFIG, assemblies, "assemblies", "N", "3", 1, 3,
            "assemblies per solve; the paper times 3, which are one Runge-Kutta step"),
-    RT_INT(CONFIG, steps, "steps", "N", "0", 0, 1e6,
-           "do this many explicit Runge-Kutta steps of the momentum equation instead of bare "
-           "assemblies (no pressure: for pictures, not for physics)"),
-    RT_REAL(CONFIG, courant, "courant", "X", "0.5", 1e-6, 10,
-            "Courant number of the Runge-Kutta steps of --steps"),
 };
 
 /* --- sizes --- */
@@ -102,8 +97,6 @@ static void configure(rt_run_t *run)
     rt_run_refuse_ignored(run, config->from_file, "cells jitter growth",
                           "no effect with --mesh FILE");
     rt_run_refuse_ignored(run, !config->is_hill, "growth", "for --mesh hill alone");
-    rt_run_refuse_ignored(run, config->steps > 0, "assemblies", "--steps do their own");
-    rt_run_refuse_ignored(run, config->steps == 0, "courant", "for --steps alone");
     rt_text_t text;
     if (!config->from_file && (why = count_box(config, &text)))
         rt_refuse(RT_USAGE, "--cells %lldx%lldx%lld is %s", (long long)config->cells[0],
@@ -150,12 +143,8 @@ static void describe(const rt_run_t *run, FILE *out)
             "%g m/s^2\n",
             forms[config->form], config->vreman, config->filter > 0 ? "of given width" : "V^(1/3)",
             config->rho, config->mu, config->force_x, config->force_y, config->force_z);
-    fprintf(out, "              order %s, reorder %s, ", orders[config->order],
-            reorders[config->reorder]);
-    if (config->steps > 0)
-        fprintf(out, "%lld Runge-Kutta steps without pressure\n", (long long)config->steps);
-    else
-        fprintf(out, "%lld assemblies per solve\n", (long long)config->assemblies);
+    fprintf(out, "              order %s, reorder %s, %lld assemblies per solve\n",
+            orders[config->order], reorders[config->reorder], (long long)config->assemblies);
 }
 
 static int tune_point(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDINATES])
@@ -199,7 +188,7 @@ const rt_rung_t alya_ladder[ALYA_RUNGS] = {
 static const char *const examples[] = {"alya-rhs --list",
                                        "alya-rhs --cells 48x40x28 --ladder",
                                        "alya-rhs --mesh FILE.msh --order hilbert",
-                                       "alya-rhs --cells 48x40x28 --steps 20 --picture hill.vtu",
+                                       "alya-rhs --cells 48x40x28 --picture hill.vtu",
                                        "mpirun -n 4 alya-rhs --cells 48x40x28",
                                        NULL};
 

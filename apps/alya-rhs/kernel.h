@@ -143,15 +143,10 @@ unsigned alya_block_threads(const rt_rung_t *rung, const int *choice);
  * are in a workspace [values][pass] in device memory. */
 int64_t alya_pass_elements(const rt_rung_t *rung, const int *choice, int64_t elements);
 
-/* Vector work of the time step, where the arrays are. */
+/* What is done to vectors, where the arrays are. */
 typedef struct {
-    /* u[n] = a u0[n] + b u[n] + c m[n] r[n] for the 3 components of each node; u at u_stride, r at
-     * r_stride, u0 [nodes][3], m [nodes] = dt / lumped mass, 0 where u is held. */
-    void (*update)(int64_t nodes, double a, double b, double c, const double *u0, const double *m,
-                   const double *r, int r_stride, double *u, int u_stride);
-    /* to[n] = scale from[n], 3 components, at these strides. */
-    void (*scale)(int64_t nodes, double scale, const double *from, int from_stride, double *to,
-                  int to_stride);
+    /* to[n] = from[n], 3 components, at these strides. */
+    void (*copy)(int64_t nodes, const double *from, int from_stride, double *to, int to_stride);
     /* Adds what other ranks have of r, by one kernel and without the halo's own: make takes over a
      * halo of single values, whose transport is peer. NULL: there is no such kernel. Collective. */
     void *(*exchange_new)(rt_halo_t *halo);

@@ -17,7 +17,7 @@ apps_alya_rhs_libalya_a_SOURCES = \
 	apps/alya-rhs/input/order.c \
 	apps/alya-rhs/input/read.c \
 	apps/alya-rhs/input/velocity.c \
-	apps/alya-rhs/judge/judge.h apps/alya-rhs/judge/verify.c apps/alya-rhs/judge/replay.c apps/alya-rhs/judge/schedule.c \
+	apps/alya-rhs/judge/verify.c \
 	apps/alya-rhs/patches/patches.h apps/alya-rhs/patches/patches.c \
 	apps/alya-rhs/patches/patch_record.h apps/alya-rhs/patches/patch_record.c \
 	apps/alya-rhs/element/baseline.h apps/alya-rhs/element/form.hpp \

@@ -1,5 +1,5 @@
 /*
- * problem.c - the mesh as the rungs get it, the velocity of the timed runs, and the time step.
+ * problem.c - the mesh as the rungs get it, the velocity of the timed runs.
  *
  * Apart from the mesh itself, nothing here depends on the number of ranks or on the order of the
  * nodes: a node is known by its global id, and its data is a function of that id or of its position.
@@ -69,61 +69,6 @@ rt_halo_t *alya_halo_new(const alya_mesh_t *mesh, const char *transport, rt_kind
             .max_components = 3 / values, .kind = kind, .space = space, .transport = transport});
 }
 
-/* --- the time step --- */
-
-/* Returns dt = Courant number times the least time in which the wind crosses an element's shortest
- * height, and no more than diffusion allows. */
-static double time_step(const alya_problem_t *p)
-{
-    const alya_config_t *config = p->config;
-    const alya_mesh_t *mesh = p->mesh;
-    double least = 1e300;
-#pragma omp parallel for schedule(static) reduction(min : least)
-    for (int64_t e = 0; e < mesh->elements; e++) {
-        const int32_t *node = mesh->connectivity + 4 * e;
-        double edge[3][3], c[4][3] = {{0}}, speed = 1e-30, area = 0;
-        alya_edges(mesh, node, edge);
-        for (int k = 0; k < 3; k++)
-            for (int d = 0; d < 3; d++) {
-                const double *a = edge[(k + 1) % 3], *b = edge[(k + 2) % 3];
-                c[k + 1][d] = a[(d + 1) % 3] * b[(d + 2) % 3] - a[(d + 2) % 3] * b[(d + 1) % 3];
-                c[0][d] -= c[k + 1][d];
-            }
-        for (int a = 0; a < 4; a++) {
-            const double *u = p->u + 3 * (int64_t)node[a];
-            speed = fmax(speed, sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2]));
-            area = fmax(area, sqrt(c[a][0] * c[a][0] + c[a][1] * c[a][1] + c[a][2] * c[a][2]));
-        }
-        double h = alya_determinant(edge) / area;
-        least = fmin(least, fmin(h / speed, h * h * config->rho / (4 * config->mu + 1e-300)));
-    }
-    rt_comm_min(&least, 1);
-    return config->courant * least;
-}
-
-/* Fills dt / lumped mass M_a = sum rho V / 4; 0 on the boundary, where the velocity is held. */
-static void fill_mass(alya_problem_t *p)
-{
-    const alya_mesh_t *mesh = p->mesh;
-    p->dt = time_step(p);
-    p->mass_step = RT_NEW(double, (size_t)mesh->nodes, RT_HOST);
-    memset(p->mass_step, 0, (size_t)mesh->nodes * sizeof(double));
-    for (int64_t e = 0; e < mesh->elements; e++) {
-        const int32_t *node = mesh->connectivity + 4 * e;
-        double edge[3][3];
-        alya_edges(mesh, node, edge);
-        const double det = alya_determinant(edge);
-        for (int a = 0; a < 4; a++)
-            p->mass_step[node[a]] += p->config->rho * det / 24;
-    }
-    if (p->halo) {
-        rt_field_t field = rt_field_f64(p->mass_step);
-        rt_halo_do(p->halo, RT_HALO_SUM, &field);
-    }
-    for (int64_t n = 0; n < mesh->nodes; n++)
-        p->mass_step[n] = mesh->flags[n] & ALYA_BOUNDARY ? 0 : p->dt / p->mass_step[n];
-}
-
 /* Digests the elements by the ids of their nodes, and for a file also by their coordinates. The
  * coordinates of a generated mesh and the velocity come from sines and powers, which differ in their
  * last bits from library to library; they follow from the facts. */
@@ -133,7 +78,7 @@ void alya_digest(const void *problem, rt_digest_t *digest)
     const alya_config_t *config = p->config;
     const alya_mesh_t *mesh = p->mesh;
     const double physics[] = {config->rho,     config->mu,      config->vreman,  config->filter,
-                              config->force_x, config->force_y, config->force_z, config->courant};
+                              config->force_x, config->force_y, config->force_z, 0.5};
     rt_items_t elements = {0, {0}};
     rt_digest_text(digest, "mesh", config->from_file ? "file" : config->mesh);
     for (int d = 0; d < 3 && !config->from_file; d++)
@@ -141,7 +86,7 @@ void alya_digest(const void *problem, rt_digest_t *digest)
     rt_digest_real(digest, "growth", config->growth);
     rt_digest_real(digest, "jitter", config->jitter);
     rt_digest_int(digest, "form", config->form);
-    rt_digest_int(digest, "steps", config->steps);
+    rt_digest_int(digest, "steps", 0); /* and a Courant number: so have older results */
     for (size_t i = 0; i < sizeof physics / sizeof *physics; i++)
         rt_digest_real(digest, "physics", physics[i]);
 #pragma omp parallel
@@ -186,8 +131,6 @@ void *alya_problem_new(const rt_run_t *run, void *input)
                        : config->is_hill ? ALYA_OVER_HILL
                                          : ALYA_IN_BOX,
                        p->u);
-    if (config->steps > 0)
-        fill_mass(p);
     p->seconds_rest = rt_clock() - begin;
     if (rt_comm_rank() == 0 && !run->opt.quiet)
         printf("set-up        mesh %.2f s, reordering %.2f s, colours, halo and velocity %.2f s; "
@@ -203,6 +146,5 @@ void alya_problem_destroy(void *problem)
     alya_schedule_destroy(p->schedule);
     rt_halo_destroy(p->halo);
     RT_FREE(p->u, RT_HOST);
-    RT_FREE(p->mass_step, RT_HOST);
     RT_FREE(p, RT_HOST);
 }

@@ -1,20 +1,14 @@
 /*
- * solve.c - assemblies, and the explicit steps made of them, through a rung's function table.
+ * solve.c - assemblies through a rung's function table.
  *
- * A solve is --assemblies right-hand sides of one velocity, or --steps steps of the three-stage
- * Runge-Kutta scheme c = (0, 1, 1/2), a21 = 1, a31 = a32 = 1/4, b = (1/6, 1/6, 2/3), written as
- *
- *     u1 = u0 + m r(u0),  u2 = 3/4 u0 + 1/4 (u1 + m r(u1)),  u3 = 1/3 u0 + 2/3 (u2 + m r(u2))
- *
- * with m = dt / lumped mass. There is no pressure, so the velocity does not stay divergence-free.
- * This file never sees a device: the tables know where the arrays are and who touches them.
+ * A solve is --assemblies right-hand sides of one velocity. This file never sees a device: the tables
+ * know where the arrays are and who touches them.
  *
  * Assemblies of one velocity overwrite each other, so the result of a solve would be right even if
  * only the last one had been made. Therefore each has its own density, viscosity and subgrid
  * constant, which costs nothing, and r of a few nodes is kept after two of the earlier ones: a copy
  * of 6 KiB each, where an assembly moves megabytes. r is linear in these three and in the force, so
- * a fourth assembly could be combined from three of one velocity: there are at most three. Steps
- * need no witnesses: the velocity at the end depends on all of them.
+ * a fourth assembly could be combined from three of one velocity: there are at most three.
  */
 #include "config.h"
 #include "alya.h"
@@ -33,7 +27,7 @@ void alya_put_velocity(alya_solver_t *s, const double *u)
     }
     /* r is about to be overwritten anyway, so it carries u to the records */
     rt_copy(s->r, s->space, u, RT_HOST, bytes);
-    s->vectors->scale(s->view.nodes, 1, s->r, 3, s->u, s->u_stride);
+    s->vectors->copy(s->view.nodes, s->r, 3, s->u, s->u_stride);
     alya_erase_r(s);
 }
 
@@ -131,10 +125,6 @@ static void new_arrays(alya_solver_t *s)
     s->r_bytes = r_values * sizeof(double);
     s->u0 = rt_clone(s->problem->u, 3 * nodes, sizeof(double), s->space);
     s->witness = RT_NEW(double, 3 * ALYA_WATCHED * ALYA_WITNESSES, s->space);
-    if (s->problem->mass_step) {
-        s->before = RT_NEW(double, 3 * nodes, s->space);
-        s->mass_step = rt_clone(s->problem->mass_step, nodes, sizeof(double), s->space);
-    }
 }
 
 /* Makes a halo of the rung's own. Where its transport is peer, a kernel of the app takes it over,
@@ -208,8 +198,6 @@ void alya_solver_destroy(void *solver)
     RT_FREE(s->r, s->space);
     RT_FREE(s->u0, s->space);
     RT_FREE(s->witness, s->space);
-    RT_FREE(s->before, s->space);
-    RT_FREE(s->mass_step, s->space);
     for (int k = 0; k < RT_KEEPS; k++)
         alya_left_destroy(&s->kept[k]);
     alya_schedule_destroy(s->own_schedule);
@@ -222,8 +210,6 @@ void alya_assemble(alya_solver_t *s)
 {
     const rt_kind_t kind = s->rung->kind;
     s->assembled++;
-    if (s->look)
-        s->look(s, false);
     rt_timer_start("assemble", kind);
     s->kernels->assemble(&s->view, &s->physics, s->u, s->r);
     rt_timer_stop("assemble");
@@ -236,25 +222,6 @@ void alya_assemble(alya_solver_t *s)
             rt_halo_do(s->halo, RT_HALO_SUM, &field);
         rt_timer_stop("halo");
     }
-    if (s->look)
-        s->look(s, true);
-}
-
-static void stage(alya_solver_t *s, double a, double b, double c)
-{
-    alya_assemble(s);
-    rt_timer_start("update", s->rung->kind);
-    s->vectors->update(s->view.nodes, a, b, c, s->before, s->mass_step, s->r, s->kernels->r_stride,
-                       s->u, s->u_stride);
-    rt_timer_stop("update");
-}
-
-void alya_step(alya_solver_t *s)
-{
-    s->vectors->scale(s->view.nodes, 1, s->u, s->u_stride, s->before, 3);
-    stage(s, 0, 1, 1);
-    stage(s, 3. / 4, 1. / 4, 1. / 4);
-    stage(s, 1. / 3, 2. / 3, 2. / 3);
 }
 
 /* Returns a seed for what is drawn for a solve. */
@@ -279,7 +246,7 @@ alya_watch_t alya_watch(const alya_solver_t *s, uint64_t draw)
 {
     const alya_config_t *config = s->problem->config;
     const uint64_t seed = seed_of(s, draw, ALYA_SEED_WITNESSES);
-    const int64_t earlier = config->steps > 0 ? 0 : config->assemblies - 1;
+    const int64_t earlier = config->assemblies - 1;
     alya_watch_t watch = {.assembly = {-1, -1}};
     if (earlier > 0)
         watch.assembly[0] = (int64_t)(rt_hash(0, seed) % (uint64_t)earlier);
@@ -304,25 +271,20 @@ static void assemblies(alya_solver_t *s)
         s->physics = own;
         for (int w = 0; w < ALYA_WATCHED; w++)
             if (k == watch.assembly[w])
-                s->vectors->scale(watch.count, 1, s->r + watch.first * stride,
-                                  stride * (int)watch.jump,
-                                  s->witness + (ptrdiff_t)w * ALYA_WITNESSES * 3, 3);
+                s->vectors->copy(watch.count, s->r + watch.first * stride, stride * (int)watch.jump,
+                                 s->witness + (ptrdiff_t)w * ALYA_WITNESSES * 3, 3);
     }
 }
 
 void alya_solve(void *solver)
 {
     alya_solver_t *s = solver;
-    const int64_t steps = s->problem->config->steps;
-    for (int64_t k = 0; k < steps; k++)
-        alya_step(s);
-    if (steps == 0)
-        assemblies(s);
+    assemblies(s);
 }
 
 /* --- between solves --- */
 
-/* Gusts of an eighth: the velocity keeps its size, and so does the time step. */
+/* Gusts of an eighth: the velocity keeps its size. */
 static rt_draw_t gusts(uint64_t draw)
 {
     return (rt_draw_t){draw, 1, draw == 0 ? 0 : 0.125};
@@ -336,25 +298,17 @@ void alya_draw(const alya_problem_t *p, uint64_t draw, double *u)
 alya_left_t alya_left_new(const alya_solver_t *s)
 {
     const size_t values = 3 * (size_t)s->view.nodes, watched = 3 * ALYA_WATCHED * ALYA_WITNESSES;
-    alya_left_t left = {.draw = s->draw, .assembled = s->assembled};
-    if (s->before) {
-        left.u = RT_NEW(double, values, RT_HOST);
-        left.before = RT_NEW(double, values, RT_HOST);
-        alya_get(s, s->u, s->u_stride, left.u);
-        alya_get(s, s->before, 3, left.before);
-    } else {
-        left.r = RT_NEW(double, values, RT_HOST);
-        left.witness = RT_NEW(double, watched, RT_HOST);
-        alya_get(s, s->r, s->kernels->r_stride, left.r);
-        rt_copy(left.witness, RT_HOST, s->witness, s->space, watched * sizeof(double));
-    }
+    const alya_left_t left = {.draw = s->draw,
+                              .assembled = s->assembled,
+                              .r = RT_NEW(double, values, RT_HOST),
+                              .witness = RT_NEW(double, watched, RT_HOST)};
+    alya_get(s, s->r, s->kernels->r_stride, left.r);
+    rt_copy(left.witness, RT_HOST, s->witness, s->space, watched * sizeof(double));
     return left;
 }
 
 void alya_left_destroy(alya_left_t *left)
 {
-    RT_FREE(left->u, RT_HOST);
-    RT_FREE(left->before, RT_HOST);
     RT_FREE(left->r, RT_HOST);
     RT_FREE(left->witness, RT_HOST);
 }
@@ -371,9 +325,7 @@ void alya_spoil(void *solver, uint64_t draw, rt_keep_t keep)
     s->assembled = 0;
     /* r carries the velocity to the records, as in alya_put_velocity */
     rt_draw(s->r, s->space, s->u0, values, sizeof(double), gusts(draw));
-    s->vectors->scale(s->view.nodes, 1, s->r, 3, s->u, s->u_stride);
+    s->vectors->copy(s->view.nodes, s->r, 3, s->u, s->u_stride);
     alya_erase_r(s);
     rt_fill(s->witness, s->space, 0xff, (size_t)3 * ALYA_WATCHED * ALYA_WITNESSES * sizeof(double));
-    if (s->before)
-        rt_fill(s->before, s->space, 0xff, values * sizeof(double));
 }

@@ -132,10 +132,9 @@ void alya_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
     const alya_kernels_t *kernels = (const alya_kernels_t *)rung->kernels;
     const model_t *m = model_of(rung);
     const double E = counts->total_elements, N = counts->total_nodes;
-    const double assemblies = (double)(config->steps > 0 ? 3 * config->steps : config->assemblies);
     const double stride = kernels ? kernels->r_stride : 3, fields = kernels ? kernels->packed : 0;
     *work = (rt_work_t){.unit = "assembly",
-                        .units = assemblies,
+                        .units = (double)config->assemblies,
                         .arithmetic = m->arithmetic,
                         .flops = CREDITED * E,
                         .bytes = 16 * E + 15 * VALUE * N,
@@ -147,8 +146,6 @@ void alya_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
     rt_work_add(work, "assemble", 1, m->flops * E,
                 16 * E + VALUE * N * (fmax(6, fields) + stride) + VALUE * m->streamed * E,
                 2 * VALUE * N * stride + VALUE * m->streamed * E);
-    if (config->steps > 0)
-        rt_work_add(work, "update", 1, 4 * 3 * N, VALUE * 10 * N, VALUE * 3 * N);
 }
 
 /* --- memory --- */
@@ -203,24 +200,21 @@ static double making_mesh(const alya_config_t *config, const alya_counts_t *coun
 }
 
 /* Returns what the rung's solver holds in the rung's space, without its halo. */
-static double solver_memory(const alya_counts_t *counts, bool steps, const alya_kernels_t *kernels,
+static double solver_memory(const alya_counts_t *counts, const alya_kernels_t *kernels,
                             bool on_host)
 {
     const double E = (double)counts->elements, N = (double)counts->nodes, field = 3 * VALUE * N;
     double sum = field + VALUE * N * kernels->r_stride; /* u0, r */
     sum += kernels->packed ? VALUE * N * kernels->packed : on_host ? field : 2 * field;
-    if (!on_host)
-        sum += 16 * E;
-    return steps ? sum + field + VALUE * N : sum; /* before, mass_step */
+    return on_host ? sum : sum + 16 * E;
 }
 
 /*
  * Predicts the memory of one rank. The host has the mesh, its schedule, its halo and u; while a
  * rung is verified, also eleven values per node for the comparison and one copy of a field on its
  * way from the rung, which is more than a picture takes. After timing it is eight values, and six
- * that two solves left, which are freed before the last one's are copied; with steps 18 of three
- * solves, and three for the step or its replay. The maximum of that and the making of the mesh
- * counts. A rung off the host has its arrays, the connectivity and a halo of its own there, and
+ * that two solves left, which are freed before the last one's are copied. The maximum of that and the
+ * making of the mesh counts. A rung off the host has its arrays, the connectivity and a halo of its own there, and
  * makes its records and lists in host memory before it is verified.
  */
 void alya_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES])
@@ -231,7 +225,6 @@ void alya_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
         rung->kernels ? (const alya_kernels_t *)rung->kernels : &alya_reference;
     const rt_space_t space = rt_rung_space(rung);
     const double E = (double)counts->elements, N = (double)counts->nodes;
-    const bool steps = config->steps > 0;
     const entries_t n = halo_entries(config, counts);
     double lists[RT_SPACES] = {0}, scheduling;
     for (int s = 0; s < RT_SPACES; s++)
@@ -257,22 +250,21 @@ void alya_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
                                (double)rt_halo_predict_setup(local, shared) + 16.0 * (double)local);
         }
     }
-    bytes[space] += solver_memory(counts, steps, kernels, space == RT_HOST) + lists[space];
+    bytes[space] += solver_memory(counts, kernels, space == RT_HOST) + lists[space];
 
     const double schedule = alya_schedule_memory((int64_t)E, (int64_t)N, &scheduling);
     const bool own_schedule = alya_chunk_elements(rung, rt_tune_choice(run, rung)) != ALYA_CHUNK;
     bytes[RT_HOST] += own_schedule ? schedule : 0;
     double problem = mesh_memory(E, N) + schedule;
     const double making_problem = problem + fmax(scheduling, making_halo);
-    problem += halo + 3 * VALUE * N + (steps ? VALUE * N : 0);
-    const double widest = fmax(kernels->r_stride, steps ? kernels->packed : 0);
-    const double copied = widest > 3 ? widest : 0;
-    const double compared = steps ? 29 + copied : fmax(14, 11 + copied);
+    problem += halo + 3 * VALUE * N;
+    const double copied = kernels->r_stride > 3 ? kernels->r_stride : 0;
+    const double compared = fmax(14, 11 + copied);
     const double verifying = compared * VALUE * N + bytes[RT_HOST];
     double setting_up = own_schedule ? bytes[RT_HOST] + scheduling : 0;
     if (space != RT_HOST)
         setting_up = fmax(fmax(VALUE * N * kernels->packed, lists[RT_HOST]), making_halo);
-    problem += steps ? 131072 : 65536; /* small things; the elements around the nodes of a replay */
+    problem += 65536; /* small things */
     if (space != RT_HOST)
         problem += 4.0 * (double)(n.local + n.shared);
     bytes[RT_HOST] = fmax(problem + fmax(verifying, setting_up), making_problem);

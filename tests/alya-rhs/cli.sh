@@ -26,8 +26,8 @@ valid chunk "$program" $cpu --cells 12x8x6 --ladder --choose chunk=64
 valid random "$program" $cpu --cells 30x30x8 --order random-all --rung cpu-closed
 grep -q '^set-up .*reordering' random.out || fail "no word on the time of set-up"
 
-# --- steps and pictures ---
-valid steps "$program" $cpu --cells 12x8x6 --steps 5 --rung cpu-closed --picture flow.vtu
+# --- pictures ---
+valid picture "$program" $cpu --cells 12x8x6 --rung cpu-closed --picture flow.vtu
 grep -q UnstructuredGrid flow.vtu || fail "flow.vtu is no VTK file"
 refused 2 "--picture flow.jpg" "$program" $cpu --picture flow.jpg
 
@@ -111,8 +111,6 @@ for option in "--cells 9x9x9" "--jitter 0.1" "--growth 1.3"; do
     refused 2 "${option% *}: no effect with --mesh FILE; leave it out" "$program" $cpu --mesh whole.msh $option
 done
 refused 2 "--growth: for --mesh hill alone" "$program" $cpu --mesh box --growth 1.3
-refused 2 "--assemblies: --steps do their own" "$program" $cpu --steps 2 --assemblies 2
-refused 2 "--courant: for --steps alone" "$program" $cpu --courant 0.2
 refused 3 "--rung patch cannot run here" "$program" $cpu --rung patch
 refused 2 "there is no such rung" "$program" $cpu --rung fastest
 

@@ -1,4 +1,4 @@
-# gpu.sh - every rung that runs on a GPU: orders, forms, files, tiny meshes, steps; two ranks on one GPU;
+# gpu.sh - every rung that runs on a GPU: orders, forms, files, tiny meshes; two ranks on one GPU;
 # with RT_SANITIZE=1 also compute-sanitizer.
 app=alya-rhs
 . "${abs_top_srcdir:-.}/tests/common/lib.sh" || exit 1
@@ -17,7 +17,6 @@ at_once=4 each ladder <<END
 --cells 8x7x5 --form {conv,skew,cons,emac} --filter-width 1.5 --force-x 0.1
 --mesh $samples/cube-4.1.msh
 --mesh box --cells 8x8x8 --jitter 0.1
---cells 12x8x6 --steps 5
 END
 # Threads per block, also where the last block of the mesh is not full.
 at_once=4 each single <<END

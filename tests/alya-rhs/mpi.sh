@@ -1,5 +1,5 @@
 # mpi.sh - alya-rhs on 2, 3 and 4 ranks: every rung that can run on a CPU is verified against the
-# reference with shared nodes in play, for meshes that are made, read, periodic, and stepped in time.
+# reference with shared nodes in play, for meshes that are made, read and periodic.
 app=alya-rhs
 . "${abs_top_srcdir:-.}/tests/common/lib.sh" || exit 1
 why=$(have_mpi) || skip "$why"
@@ -13,7 +13,6 @@ $([ $n = 4 ] && echo --rung cpu-RSP || echo --ladder) --cells 6x5x4
 END
 done
 launch="$mpirun -n 3" on_cpu random --cells 6x5x4 --order random-all --rung cpu-closed
-launch="$mpirun -n 2" on_cpu steps --cells 6x5x4 --steps 4 --rung cpu-RSP
 
 same_inputs "$program" --device cpu --cells 6x5x4 --order random-all
 

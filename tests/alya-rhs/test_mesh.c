@@ -423,7 +423,6 @@ int main(int argc, char **argv)
         check_memory("cells=14x12x10 order=hilbert");
         check_memory("cells=14x12x10 order=random-all");
         check_memory("cells=14x12x10 order=random-all reorder=no");
-        check_memory("cells=14x12x10 steps=1");
         check_memory("mesh=box cells=14x12x10");
     }
     return app_test_stop(check_done());

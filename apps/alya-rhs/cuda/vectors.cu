@@ -1,9 +1,4 @@
-/*
- * vectors.cu - the vector work of the time step on the GPU, and the sum over ranks of shared nodes.
- *
- * One thread per node and component, so that neighbours read neighbouring doubles whatever the
- * strides are; the rest of a record with more than 3 doubles per node is skipped.
- */
+/* vectors.cu - what is done to vectors on the GPU, and the sum over ranks of shared nodes. */
 #include "config.h"
 #include "alya_cuda.cuh"
 #include "halo/direct.cuh"
@@ -11,35 +6,17 @@
 
 enum { THREADS = 256 };
 
-/* Calls body(node, component) for all of them, spread over the grid. */
-template <class Body> static __device__ __forceinline__ void each_value(int64_t nodes, Body body)
+/* One thread per node and component, so that neighbours read neighbouring doubles whatever the
+ * strides are; the rest of a record with more than 3 doubles per node is skipped. */
+__global__ void __launch_bounds__(THREADS)
+    copy_kernel(int64_t nodes, const double *from, int from_stride, double *to, int to_stride)
 {
     const int64_t step = static_cast<int64_t>(gridDim.x) * THREADS;
     for (int64_t k = blockIdx.x * static_cast<int64_t>(THREADS) + threadIdx.x; k < 3 * nodes;
          k += step) {
-        const int64_t n = k / 3;
-        body(n, static_cast<int>(k - 3 * n));
+        const int64_t n = k / 3, i = k - 3 * n;
+        to[n * to_stride + i] = from[n * from_stride + i];
     }
-}
-
-__global__ void __launch_bounds__(THREADS)
-    update_kernel(int64_t nodes, double a, double b, double c, const double *__restrict__ u0,
-                  const double *__restrict__ m, const double *__restrict__ r, int r_stride,
-                  double *u, int u_stride)
-{
-    each_value(nodes, [=](int64_t n, int i) {
-        double *at = u + n * u_stride + i;
-        *at = a * u0[3 * n + i] + b * *at + c * m[n] * r[n * r_stride + i];
-    });
-}
-
-__global__ void __launch_bounds__(THREADS)
-    scale_kernel(int64_t nodes, double scale, const double *from, int from_stride, double *to,
-                 int to_stride)
-{
-    each_value(nodes, [=](int64_t n, int i) {
-        to[n * to_stride + i] = scale * from[n * from_stride + i];
-    });
 }
 
 /* Where the values are is read while the kernel before still runs. */
@@ -66,29 +43,13 @@ __global__ void __launch_bounds__(THREADS)
     rt_halo_turn_over(d, turn);
 }
 
-static unsigned blocks_for(int64_t nodes)
+static void copy(int64_t nodes, const double *from, int from_stride, double *to, int to_stride)
 {
     const int64_t most = 1 << 20, needed = (3 * nodes + THREADS - 1) / THREADS;
-    return static_cast<unsigned>(needed < most ? needed : most);
-}
-
-static void update(int64_t nodes, double a, double b, double c, const double *u0, const double *m,
-                   const double *r, int r_stride, double *u, int u_stride)
-{
     if (nodes == 0)
         return;
-    update_kernel<<<blocks_for(nodes), THREADS, 0, rt_stream()>>>(nodes, a, b, c, u0, m, r,
-                                                                  r_stride, u, u_stride);
-    RT_CUDA_LAUNCHED();
-}
-
-static void scale(int64_t nodes, double factor, const double *from, int from_stride, double *to,
-                  int to_stride)
-{
-    if (nodes == 0)
-        return;
-    scale_kernel<<<blocks_for(nodes), THREADS, 0, rt_stream()>>>(nodes, factor, from, from_stride,
-                                                                 to, to_stride);
+    copy_kernel<<<static_cast<unsigned>(needed < most ? needed : most), THREADS, 0, rt_stream()>>>(
+        nodes, from, from_stride, to, to_stride);
     RT_CUDA_LAUNCHED();
 }
 
@@ -123,8 +84,7 @@ static void exchange(const void *opaque, double *r)
     rt_launch_chained(exchange_kernel, x->blocks, THREADS, 0, x->direct, r);
 }
 
-extern "C" const alya_vectors_t alya_vectors_cuda = {.update = update,
-                                                     .scale = scale,
+extern "C" const alya_vectors_t alya_vectors_cuda = {.copy = copy,
                                                      .exchange_new = exchange_new,
                                                      .exchange_destroy = exchange_destroy,
                                                      .exchange = exchange};

@@ -8,9 +8,7 @@
  * for a linear one, whose integral is known in closed form; the same bits twice where a rung claims
  * that. After timing: what three solves left behind, each for a velocity of its own (one drawn among
  * the timed ones, the last of them, and one more from the problem's velocity): the last r
- * everywhere, r of earlier assemblies at some nodes, and the number of assemblies. For steps: the last one, repeated by the reference; all of them if they are few; otherwise a replay
- * by the rung, in which every assembly is judged at some nodes, and which must end where the timed
- * run ended.
+ * everywhere, r of earlier assemblies at some nodes, and the number of assemblies.
  *
  * Bounds. A value of r_e is made of a few dozen sums and products of the terms force, convection
  * and viscosity. Its rounding error is at most STEPS eps times the sum of the magnitudes of all
@@ -26,7 +24,7 @@
  * compiled with -fno-fast-math.
  */
 #include "config.h"
-#include "judge.h"
+#include "../alya.h"
 #include "judge/compare.h"
 #include "judge/exchange.h"
 #include <math.h>
@@ -34,9 +32,18 @@
 
 enum { STEPS = 96 };
 
-static alya_bench_t bench_new(alya_solver_t *s, uint64_t seed, rt_verdict_t *verdict)
+typedef struct {
+    alya_solver_t *s;
+    alya_problem_t *p;
+    const alya_mesh_t *mesh;
+    double *u, *want, *got, *size; /* [nodes][3]; size [nodes][2] */
+    rt_verdict_t *verdict;
+    uint64_t seed;
+} bench_t;
+
+static bench_t bench_new(alya_solver_t *s, uint64_t seed, rt_verdict_t *verdict)
 {
-    alya_bench_t t = {
+    bench_t t = {
         .s = s, .p = s->problem, .mesh = s->problem->mesh, .verdict = verdict, .seed = seed};
     const size_t nodes = (size_t)t.mesh->nodes;
     t.u = RT_NEW(double, 3 * nodes, RT_HOST);
@@ -45,7 +52,7 @@ static alya_bench_t bench_new(alya_solver_t *s, uint64_t seed, rt_verdict_t *ver
     return t;
 }
 
-static void bench_destroy(alya_bench_t *t)
+static void bench_destroy(bench_t *t)
 {
     RT_FREE(t->u, RT_HOST);
     RT_FREE(t->want, RT_HOST);
@@ -56,7 +63,7 @@ static void bench_destroy(alya_bench_t *t)
 /* --- the oracle --- */
 
 /* Computes want and size from all ranks' elements for the velocity t->u. */
-static void oracle(const alya_bench_t *t, const alya_physics_t *physics)
+static void oracle(const bench_t *t, const alya_physics_t *physics)
 {
     alya_reference_assemble(t->mesh, t->p->schedule, physics, t->u, t->want, t->size);
     if (t->p->halo) {
@@ -68,19 +75,19 @@ static void oracle(const alya_bench_t *t, const alya_physics_t *physics)
 
 static int64_t id_of_node(const void *bench, int64_t node)
 {
-    const alya_bench_t *t = bench;
+    const bench_t *t = bench;
     return t->mesh->node_id[node];
 }
 
 static void sum_copies(const void *bench, double *x)
 {
-    const alya_bench_t *t = bench;
+    const bench_t *t = bench;
     const rt_field_t field = rt_field_f64(x);
     if (t->p->halo)
         rt_halo_do(t->p->halo, RT_HALO_SUM, &field);
 }
 
-double alya_node_error(const double got[3], const double want[3], const double size[2])
+static double node_error(const double got[3], const double want[3], const double size[2])
 {
     const double allowed = fmax(size[0], STEPS * RT_EPS / ALYA_TOLERANCE * size[1]);
     double d2 = 0;
@@ -93,17 +100,17 @@ double alya_node_error(const double got[3], const double want[3], const double s
 }
 
 /* Returns the largest error of got[nodes][3]. */
-static double worst(const alya_bench_t *t, const double *got)
+static double worst(const bench_t *t, const double *got)
 {
     double most = 0;
     for (int64_t n = 0; n < t->mesh->nodes; n++)
-        most = fmax(most, alya_node_error(got + 3 * n, t->want + 3 * n, t->size + 2 * n));
+        most = fmax(most, node_error(got + 3 * n, t->want + 3 * n, t->size + 2 * n));
     rt_comm_max(&most, 1);
     return most;
 }
 
 /* Computes the rung's r for t->u into t->got; with_halo: from all ranks' elements. */
-static void rung_r(const alya_bench_t *t, const alya_physics_t *physics, bool with_halo)
+static void rung_r(const bench_t *t, const alya_physics_t *physics, bool with_halo)
 {
     alya_solver_t *s = t->s;
     const alya_physics_t own = s->physics;
@@ -118,7 +125,7 @@ static void rung_r(const alya_bench_t *t, const alya_physics_t *physics, bool wi
     alya_get(s, s->r, s->kernels->r_stride, t->got);
 }
 
-static void compare(const alya_bench_t *t, const alya_physics_t *physics, const char *name)
+static void compare(const bench_t *t, const alya_physics_t *physics, const char *name)
 {
     oracle(t, physics);
     rung_r(t, physics, true);
@@ -129,7 +136,7 @@ static void compare(const alya_bench_t *t, const alya_physics_t *physics, const 
 
 /* Returns physics that differ from the run's in everything, of a size that makes all terms
  * matter. */
-static alya_physics_t other_physics(const alya_bench_t *t)
+static alya_physics_t other_physics(const bench_t *t)
 {
     alya_physics_t q = t->s->physics;
     q.form = (alya_form_t)((q.form + 1 + rt_hash(0, t->seed) % (ALYA_FORMS - 1)) % ALYA_FORMS);
@@ -142,7 +149,7 @@ static alya_physics_t other_physics(const alya_bench_t *t)
     return q;
 }
 
-static void check_nodes(alya_bench_t *t)
+static void check_nodes(bench_t *t)
 {
     const alya_physics_t other = other_physics(t);
     alya_physics_t run = t->s->physics;
@@ -180,8 +187,7 @@ static double tetrahedron(const alya_mesh_t *mesh, int64_t e, double centre[3])
 }
 
 /* Sums V and V x_c over all ranks' elements, and got and size[1] over the nodes. */
-static void totals(const alya_bench_t *t, double *volume, double moment[3], double sum[3],
-                   double *size)
+static void totals(const bench_t *t, double *volume, double moment[3], double sum[3], double *size)
 {
     exact_t exact[8] = {{0, 0}};
     double total[8];
@@ -213,7 +219,7 @@ static void totals(const alya_bench_t *t, double *volume, double moment[3], doub
  * The sums here lose nothing, so they are as exact as r itself: STEPS eps is less than half the
  * tolerance.
  */
-static void check_total(alya_bench_t *t, bool linear, const char *name)
+static void check_total(bench_t *t, bool linear, const char *name)
 {
     double M[3][3] = {{0}}, A[3][3], b[3], trace = 0, volume, moment[3], sum[3], size, worst_d = 0;
     alya_physics_t q = other_physics(t);
@@ -250,12 +256,38 @@ static void check_total(alya_bench_t *t, bool linear, const char *name)
     rt_verdict_check(t->verdict, name, worst_d, t->s->kernels->tolerance / 2);
 }
 
+/* Returns whether every element comes once, and no node is in two chunks of a colour. */
+static bool is_right(const alya_mesh_t *mesh, const alya_schedule_t *s)
+{
+    int64_t *chunk_of = RT_NEW(int64_t, (size_t)mesh->nodes, RT_HOST); /* the last one */
+    uint8_t *times = RT_NEW(uint8_t, (size_t)mesh->elements, RT_HOST);
+    bool right = s->first[0] == 0 && s->first[s->chunks] == mesh->elements && s->colour[0] == 0 &&
+                 s->colour[s->colours] == s->chunks;
+    if (mesh->elements > 0)
+        memset(times, 0, (size_t)mesh->elements);
+    for (int64_t n = 0; n < mesh->nodes; n++)
+        chunk_of[n] = -1;
+    for (int32_t c = 0; right && c < s->colours; c++)
+        for (int64_t k = s->colour[c]; right && k < s->colour[c + 1]; k++)
+            for (int64_t p = s->first[k]; right && p < s->first[k + 1]; p++) {
+                const int64_t e = s->list ? s->list[p] : p;
+                right = e >= 0 && e < mesh->elements && times[e]++ == 0;
+                for (int a = 0; right && a < 4; a++) {
+                    int64_t *last = chunk_of + mesh->connectivity[4 * e + a];
+                    right = *last < s->colour[c] || *last == k;
+                    *last = k;
+                }
+            }
+    RT_FREE(chunk_of, RT_HOST);
+    RT_FREE(times, RT_HOST);
+    return right;
+}
+
 /* Chunks of one colour may be assembled at once, by the rung and by the reference alike. */
-static void check_schedule(const alya_bench_t *t)
+static void check_schedule(const bench_t *t)
 {
     const alya_schedule_t *rung = t->s->view.schedule;
-    const bool right = alya_schedule_is_right(t->mesh, t->p->schedule) &&
-                       (!rung || alya_schedule_is_right(t->mesh, rung));
+    const bool right = is_right(t->mesh, t->p->schedule) && (!rung || is_right(t->mesh, rung));
     double wrong = !right;
     rt_comm_max(&wrong, 1);
     rt_verdict_true(t->verdict, "no two chunks of one colour have a node in common", wrong == 0);
@@ -263,20 +295,20 @@ static void check_schedule(const alya_bench_t *t)
 
 static void assemble(void *bench)
 {
-    const alya_bench_t *t = bench;
+    const bench_t *t = bench;
     alya_assemble(t->s);
 }
 
 /* Returns whether r differs from t->want, and erases it. */
 static double differs(void *bench)
 {
-    const alya_bench_t *t = bench;
+    const bench_t *t = bench;
     alya_get(t->s, t->s->r, t->s->kernels->r_stride, t->got);
     alya_erase_r(t->s);
     return memcmp(t->want, t->got, 3 * (size_t)t->mesh->nodes * sizeof(double)) != 0;
 }
 
-static void check_claim(alya_bench_t *t)
+static void check_claim(bench_t *t)
 {
     if (!t->s->kernels->rung.reproducible)
         return;
@@ -286,68 +318,12 @@ static void check_claim(alya_bench_t *t)
     rt_compare_bits(assemble, differs, t, t->s->rung->kind == RT_CPU, t->verdict);
 }
 
-/* --- steps --- */
-
-/* Makes one step of the reference from t->u into t->u; uses all other arrays, and one more. */
-static void oracle_step(const alya_bench_t *t)
-{
-    static const double scheme[3][3] = {
-        {0, 1, 1}, {3. / 4, 1. / 4, 1. / 4}, {1. / 3, 2. / 3, 2. / 3}};
-    const size_t values = 3 * (size_t)t->mesh->nodes;
-    double *start = RT_NEW(double, values, RT_HOST);
-    memcpy(start, t->u, values * sizeof(double));
-    for (int i = 0; i < 3; i++) {
-        oracle(t, &t->p->physics);
-        for (size_t v = 0; v < values; v++)
-            t->u[v] = scheme[i][0] * start[v] + scheme[i][1] * t->u[v] +
-                      scheme[i][2] * t->p->mass_step[v / 3] * t->want[v];
-    }
-    RT_FREE(start, RT_HOST);
-}
-
-double alya_velocity_error(const alya_bench_t *t, const double *got, const double *want)
-{
-    const size_t values = 3 * (size_t)t->mesh->nodes;
-    double most[3] = {0, 0, (double)(rt_count_nonfinite(got, values))};
-    most[2] += (double)rt_count_nonfinite(want, values);
-    for (size_t v = 0; v < values; v++) {
-        most[0] = fmax(most[0], fabs(got[v] - want[v]));
-        most[1] = fmax(most[1], fabs(want[v]));
-    }
-    rt_comm_max(most, 3);
-    return most[2] > 0 ? INFINITY : most[0] / most[1];
-}
-
-double alya_step_bound(const alya_bench_t *t)
-{
-    return 200 * t->s->kernels->tolerance;
-}
-
-/* Repeats the last step with the reference. */
-static void check_step(const alya_bench_t *t, const alya_left_t *left, const char *name)
-{
-    memcpy(t->u, left->before, 3 * (size_t)t->mesh->nodes * sizeof(double));
-    oracle_step(t);
-    rt_verdict_check(t->verdict, name, alya_velocity_error(t, left->u, t->u), alya_step_bound(t));
-}
-
-/* Repeats all steps from the start, if they are few; so a missing step shows. */
-static void check_all(const alya_bench_t *t, const alya_left_t *left)
-{
-    const int64_t steps = t->p->config->steps;
-    alya_draw(t->p, left->draw, t->u);
-    for (int64_t k = 0; k < steps; k++)
-        oracle_step(t);
-    rt_verdict_check(t->verdict, "all steps = the reference's (max |u|)",
-                     alya_velocity_error(t, left->u, t->u), (double)steps * alya_step_bound(t));
-}
-
 /* --- assemblies --- */
 
 /* Checks the last r everywhere, and that of the watched assemblies where it was kept: two random
  * ones of the earlier ones, so all of them if three were asked for. Keeping more would show in the
  * time of small runs. */
-static void check_assemblies(alya_bench_t *t, const alya_left_t *left)
+static void check_assemblies(bench_t *t, const alya_left_t *left)
 {
     alya_solver_t *s = t->s;
     const alya_watch_t watch = alya_watch(s, left->draw);
@@ -363,8 +339,8 @@ static void check_assemblies(alya_bench_t *t, const alya_left_t *left)
         oracle(t, &physics);
         for (int64_t i = 0; i < watch.count; i++) {
             const int64_t n = watch.first + i * watch.jump;
-            most = fmax(most, alya_node_error(left->witness + 3 * (w * ALYA_WITNESSES + i),
-                                              t->want + 3 * n, t->size + 2 * n));
+            most = fmax(most, node_error(left->witness + 3 * (w * ALYA_WITNESSES + i),
+                                         t->want + 3 * n, t->size + 2 * n));
         }
     }
     rt_comm_max(&most, 1);
@@ -376,7 +352,7 @@ static void check_assemblies(alya_bench_t *t, const alya_left_t *left)
 void alya_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
 {
     alya_solver_t *s = solver;
-    alya_bench_t t = bench_new(s, seed, verdict);
+    bench_t t = bench_new(s, seed, verdict);
     t.got = RT_NEW(double, 3 * (size_t)t.mesh->nodes, RT_HOST);
     check_schedule(&t);
     const rt_exchange_t exchange = {
@@ -386,50 +362,27 @@ void alya_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
     check_total(&t, false, "constant velocity: sum r = rho f V (sum of magnitudes)");
     check_total(&t, true, "linear velocity: sum r = rho (f - A (M x_c + b)) V");
     check_claim(&t);
-    if (t.p->config->steps > 0) {
-        alya_spoil(s, 0, RT_KEEP_NOTHING);
-        alya_step(s);
-        alya_left_t left = alya_left_new(s);
-        check_step(&t, &left, "one step = the reference's (max |u|)");
-        alya_left_destroy(&left);
-    }
     bench_destroy(&t);
 }
 
 /* Judges what a solve left, and frees it. */
-static void judge_left(alya_bench_t *t, alya_left_t *left)
+static void judge_left(bench_t *t, alya_left_t *left)
 {
-    const alya_config_t *config = t->p->config;
-    const int64_t steps = config->steps;
     rt_verdict_true(t->verdict, "as many assemblies as asked",
-                    left->assembled == (steps > 0 ? 3 * steps : config->assemblies));
-    if (steps == 0) {
-        check_assemblies(t, left);
-    } else {
-        check_step(t, left, "last step = the reference's (max |u|)");
-        if (steps <= 8)
-            check_all(t, left);
-        else
-            alya_check_replay(t, left);
-    }
+                    left->assembled == t->p->config->assemblies);
+    check_assemblies(t, left);
     alya_left_destroy(left);
 }
 
-/* A replay overwrites what the last solve left, so that is copied first. Assemblies leave it, so
- * that is copied when those that were put aside are judged and freed: less memory. */
+/* What is left now is copied when what was put aside is judged and freed: less memory. */
 void alya_verify_after(void *solver, rt_verdict_t *verdict)
 {
     alya_solver_t *s = solver;
-    const bool is_replayed = s->problem->config->steps > 0;
-    alya_bench_t t = bench_new(s, 0, verdict);
-    alya_left_t left = {0};
-    if (is_replayed)
-        left = alya_left_new(s);
+    bench_t t = bench_new(s, 0, verdict);
     for (int k = 0; k < RT_KEEPS; k++)
-        if (s->kept[k].r || s->kept[k].u)
+        if (s->kept[k].r)
             judge_left(&t, &s->kept[k]);
-    if (!is_replayed)
-        left = alya_left_new(s);
+    alya_left_t left = alya_left_new(s);
     judge_left(&t, &left);
     bench_destroy(&t);
 }
