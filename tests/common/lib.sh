@@ -115,6 +115,25 @@ each()
     done
 }
 
+# rows COMMAND...: runs the command with the words of each line of stdin, STATUS|TEXT|WORDS, in which braces are as for each. It
+# must be refused so; or, if the status is 0, be VALID and print the text.
+rows()
+{
+    local table line line_rows row status text words
+    mapfile -t table
+    for line in "${table[@]}"; do
+        IFS='|' read -r status text words <<<"$line"
+        eval "line_rows=(${words// /\\ })"
+        for row in "${line_rows[@]}"; do
+            if [ $status = 0 ]; then
+                valid run "$@" $row && { grep -qF -e "$text" run.out || fail "$* $row: does not print '$text'"; }
+            else
+                refused $status "$text" "$@" $row
+            fi
+        done
+    done
+}
+
 have_mpi()
 {
     command -v "${mpirun%% *}" >/dev/null || { echo "no $mpirun"; return 1; }
@@ -246,13 +265,11 @@ tool()
     done
 }
 
-# cut_off LADDER COMMAND...: two ranks that send each other nothing get a wrong field, and every rung of the ladder is found out:
-# the judge has an exchange of its own.
+# cut_off OPTION...: two ranks that send each other nothing get a wrong field, and every rung that runs is found out: the judge
+# has an exchange of its own.
 cut_off()
 {
-    ladder=$1
-    shift
-    timeout 100 $mpirun -n 2 "$@" --device cpu --threads 1 --seconds 0 --transport none --ladder ${ladder:+--only $ladder} --json cut.json >cut.out 2>&1
+    timeout 100 $mpirun -n 2 "$program" --device cpu --threads 1 --seconds 0 --transport none --ladder --json cut.json "$@" >cut.out 2>&1
     got=$?
     verdicts=$(grep -o '"verdict": *"[A-Z]*"' cut.json | grep -o '[A-Z]*' | sort -u)
     [ $got = 1 ] && [ "$verdicts" = INVALID ] || fail "$*: without messages ended with $got, verdicts: $verdicts"

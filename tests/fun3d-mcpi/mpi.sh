@@ -81,7 +81,6 @@ for file in empty.msh inverted.msh; do
     refused 2 "$(sed -n "s/^$file //p" bad.list)" $mpirun -n 2 "$mcpi" $run --mesh $file --json bad.json
 done
 
-cut_off sweeps "$mcpi" --surface 5 --layers 6
-cut_off flow "$mcpi" --surface 4 --layers 6
+cut_off --surface 5 --layers 6
 
 exit $failed

@@ -2,19 +2,20 @@
 # CPU rung verified with ghosts of other ranks in play, and the same materials in the picture.
 . "${abs_top_srcdir:-.}/tests/gfnn-wave/lib.sh" || exit 1
 why=$(have_mpi) || skip "$why"
-run="--device cpu --threads 1 --seconds 0 --elements 10x9x8 --steps 2"
+export OMP_NUM_THREADS=1
+box="--elements 10x9x8 --steps 2"
 
 long=${RT_CHECK_LONG:-0}
-each=$([ "$long" = 0 ] || echo "2 3 4 5 8")
+counts=$([ "$long" = 0 ] || echo "2 3 4 5 8")
 # Short: each kind of face with one preconditioner, the boundary's ghosts with both.
 for faces in periodic free; do
     for precond in bj gfm "gfm --vectors fp64"; do
         case $long-$faces-$precond in 0-periodic-bj | 0-free-*64) continue ;; esac
-        valid one "$gfnn" $run --faces $faces --precond $precond --rung solve-simd --json one.json --picture one.vti
+        on_cpu one $box --faces $faces --precond $precond --rung solve-simd --json one.json --picture one.vti
         some=4
         [ "$precond" = gfm ] || some=2
-        for n in ${each:-$some}; do
-            valid many $mpirun -n $n "$gfnn" $run --faces $faces --precond $precond --rung solve-simd --json many.json --picture many.vti
+        for n in ${counts:-$some}; do
+            launch="$mpirun -n $n" on_cpu many $box --faces $faces --precond $precond --rung solve-simd --json many.json --picture many.vti
             what="$faces faces, $precond, $n ranks"
             [ -n "$(iterations one.json)" ] && [ "$(iterations many.json)" = "$(iterations one.json)" ] ||
                 fail "$what: iterations '$(iterations many.json)', on one rank '$(iterations one.json)'"
@@ -30,26 +31,23 @@ for faces in periodic free; do
         done
     done
 done
-for n in ${each:-4}; do
-    valid ladder-$n $mpirun -n $n "$gfnn" $run --ladder
+for n in ${counts:-2}; do
+    launch="$mpirun -n $n" on_cpu ladder $box --ladder
 done
-same_inputs "$gfnn" --device cpu --elements 14x12x10 --faces free
-# boxes of one's own choice; boxes thinner than the predictor's reach
-valid slabs $mpirun -n 4 "$gfnn" $run --ranks 1x1x4 --rung solve-simd
-valid thin $mpirun -n 4 "$gfnn" $run --elements 8x7x9 --ranks 1x4x1 --rung solve-simd
-# a halo that is deeper than the boxes
-valid reach $mpirun -n 4 "$gfnn" $run --precond gf8 --reach 6 --ranks 1x2x2 --elements 9x8x7 --rung solve-simd
-valid vectors $mpirun -n 4 "$gfnn" $run --precond bj --faces free --tolerance 1e-12 --rung solve-simd --vectors fp32
-valid voxels $mpirun -n 3 "$gfnn" --device cpu --threads 1 --seconds 0 --model "$samples/ball.voxels" --precond bj \
-    --rung solve-simd
+same_inputs "$program" --device cpu --elements 14x12x10 --faces free
+# Boxes of one's own choice; thinner than the predictor's reach; a halo that is deeper than the boxes.
+launch="$mpirun -n 4" each on_cpu <<END
+--elements 8x7x9 --steps 2 --ranks 1x1x4 --rung solve-simd --precond bj --faces free --tolerance 1e-12
+--elements 9x8x7 --steps 1 --ranks {1x4x1,1x2x2 --reach 6} --rung solve-simd --precond gf8
+END
+launch="$mpirun -n 3" on_cpu voxels --model "$samples/ball.voxels" --precond bj --rung solve-simd
 
-refused 2 "--ranks 3x1x1 is 3 boxes" $mpirun -n 2 "$gfnn" $run --ranks 3x1x1
-refused 2 "cannot share" $mpirun -n 4 "$gfnn" $run --elements 3x9x9 --ranks 4x1x1
-refused 2 "missing.gfnn" $mpirun -n 2 "$gfnn" $run --weights missing.gfnn
-refused 2 "missing.voxels" $mpirun -n 2 "$gfnn" $run --model missing.voxels
-
-cut_off operator "$gfnn" --elements 8x8x8 --steps 1
-cut_off predictor "$gfnn" --elements 8x8x8 --steps 1
-cut_off solve "$gfnn" --elements 8x8x8 --steps 1
+refused 2 "cannot share" $mpirun -n 4 "$program" $box --elements 3x9x9 --ranks 4x1x1
+rows $mpirun -n 2 "$program" $box --device cpu <<END
+2|--ranks 3x1x1 is 3 boxes|--ranks 3x1x1
+2|missing.gfnn|--weights missing.gfnn
+2|missing.voxels|--model missing.voxels
+END
+cut_off --elements 8x8x8 --steps 1
 
 exit $failed

@@ -47,7 +47,7 @@ valid own-folder $mpirun -n 1 -wdir "$PWD/a" "$nekbone" $small --json ../a/a.jso
 [ -s a/a.json ] || fail "rank 0 wrote no a.json"
 refused 2 "--case only.case: No such file" $mpirun -n 1 -wdir "$PWD/b" "$nekbone" $small : -n 1 -wdir "$PWD/a" "$nekbone" $small
 
-cut_off iteration "$nekbone" --elements 4x4x2 --degree 3
-cut_off solve "$nekbone" --elements 4x4x2 --degree 3
+cut_off --only iteration --elements 4x4x2 --degree 3
+cut_off --only solve --elements 4x4x2 --degree 3
 
 exit $failed
