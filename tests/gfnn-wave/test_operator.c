@@ -338,7 +338,7 @@ static void test_parity(void)
         const double element[3] = {w * form.mass / GFNN_PARITY_MASS,
                                    w * form.bulk / GFNN_PARITY_STIFF,
                                    square * form.shear / GFNN_PARITY_STIFF};
-        double error = 0;
+        double error = 0, factors[GFNN_FACTORS];
         for (int s = 0; s < 24; s++) { /* column after column */
             double U[3][8], Y[3][8];
             for (int c = 0; c < 3; c++) {
@@ -348,7 +348,8 @@ static void test_parity(void)
                 gfnn_parity_layer(u + 4, upper);
                 gfnn_parity_join(lower, upper, U[c]);
             }
-            gfnn_parity_product(element, U, Y);
+            gfnn_parity_factors(element, factors);
+            gfnn_parity_product(factors, U, Y);
             for (int c = 0; c < 3; c++) {
                 double y[8], lower[4], upper[4];
                 gfnn_parity_part(Y[c], lower, upper);

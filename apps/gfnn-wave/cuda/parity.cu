@@ -39,64 +39,24 @@ struct scaled_t {
     double mass, bulk, shear;
 };
 
-/* Factors of an element's modes, all that parity.h makes of m, k and g. */
 template <class T> struct __align__(16) factors_t
 {
-    T even, last;         /* q = 0 and q = xyz */
-    T stretch, stretched; /* U, and the sum of the three */
-    T twist, twisted;     /* the same */
-    T shear, sheared;     /* of a pair */
-    T bend, bent;
+    T of[GFNN_FACTORS];
 };
 
 template <class T>
 static __device__ __forceinline__ factors_t<T> factors_of(const scaled_t &scaled,
                                                           const gfnn_material_t &material)
 {
-    const double m = material.w * scaled.mass, g = material.square * scaled.shear;
-    const double l = material.w * scaled.bulk - 2 * g;
-    constexpr double third = 1. / 3, ninth = 1. / 9;
-    factors_t<T> f;
-    f.even = static_cast<T>(m);
-    f.last = static_cast<T>((l + 4 * g + third * m) * ninth);
-    f.stretch = static_cast<T>(2 * g + third * m);
-    f.stretched = static_cast<T>(l);
-    f.twist = static_cast<T>(third * g + ninth * m);
-    f.twisted = static_cast<T>(third * g);
-    f.shear = static_cast<T>(third * m);
-    f.sheared = static_cast<T>(g);
-    f.bend = static_cast<T>(g + ninth * m);
-    f.bent = static_cast<T>(third * l);
-    return f;
-}
-
-template <class T>
-static __device__ __forceinline__ void three(T own, T common, const T &u0, const T &u1, const T &u2,
-                                             T &y0, T &y1, T &y2)
-{
-    const T sum = common * (u0 + u1 + u2);
-    y0 = own * u0 + sum;
-    y1 = own * u1 + sum;
-    y2 = own * u2 + sum;
-}
-
-template <class T>
-static __device__ __forceinline__ void product(const factors_t<T> &f, const T (&U)[3][8],
-                                               T (&Y)[3][8])
-{
+    const double element[3] = {material.w * scaled.mass, material.w * scaled.bulk,
+                               material.square * scaled.shear};
+    double f[GFNN_FACTORS];
+    factors_t<T> factors;
+    gfnn_parity_factors(element, f);
 #pragma unroll
-    for (int c = 0; c < 3; c++) {
-        Y[c][0] = f.even * U[c][0];
-        Y[c][7] = f.last * U[c][7];
-    }
-    three(f.stretch, f.stretched, U[0][1], U[1][2], U[2][4], Y[0][1], Y[1][2], Y[2][4]);
-    three(f.twist, f.twisted, U[0][6], U[1][5], U[2][3], Y[0][6], Y[1][5], Y[2][3]);
-    gfnn_parity_pair(&f.shear, &f.sheared, &U[0][2], &U[1][1], &Y[0][2], &Y[1][1]);
-    gfnn_parity_pair(&f.shear, &f.sheared, &U[0][4], &U[2][1], &Y[0][4], &Y[2][1]);
-    gfnn_parity_pair(&f.shear, &f.sheared, &U[1][4], &U[2][2], &Y[1][4], &Y[2][2]);
-    gfnn_parity_pair(&f.bend, &f.bent, &U[1][3], &U[2][5], &Y[1][3], &Y[2][5]);
-    gfnn_parity_pair(&f.bend, &f.bent, &U[0][3], &U[2][6], &Y[0][3], &Y[2][6]);
-    gfnn_parity_pair(&f.bend, &f.bent, &U[0][5], &U[1][6], &Y[0][5], &Y[1][6]);
+    for (int q = 0; q < GFNN_FACTORS; q++)
+        factors.of[q] = static_cast<T>(f[q]);
+    return factors;
 }
 
 /* The shape of a block. `lanes` threads, 8, 16 or 32 of a warp, take `rows` rows of as many
@@ -156,7 +116,7 @@ template <class S> struct column_t {
 #pragma unroll
         for (int c = 0; c < 3; c++)
             gfnn_parity_join(below[r][c], above[c], U[c]);
-        product(factors, U, Y);
+        gfnn_parity_product(factors.of, U, Y);
 #pragma unroll
         for (int c = 0; c < 3; c++) {
             gfnn_parity_part(Y[c], lower, upper);

@@ -290,12 +290,13 @@ template <class T, class End> struct Apply {
     KOKKOS_FORCEINLINE_FUNCTION void climb(const T *at, const T element[3], Column *state,
                                            T corner[3][4]) const
     {
-        T above[3][4], U[3][8], Y[3][8];
+        T above[3][4], U[3][8], Y[3][8], factors[GFNN_FACTORS];
         square(at, above);
         GFNN_UNROLL
         for (int c = 0; c < 3; c++)
             gfnn_parity_join(state->node[c], above[c], U[c]);
-        gfnn_parity_product(element, U, Y);
+        gfnn_parity_factors(element, factors);
+        gfnn_parity_product(factors, U, Y);
         GFNN_UNROLL
         for (int c = 0; c < 3; c++) {
             T lower[4], upper[4], done[4];

@@ -64,6 +64,20 @@
 #ifndef GFNN_PARITY_MASS
 #define GFNN_PARITY_MASS  64
 #define GFNN_PARITY_STIFF 16
+/* Factors of an element's modes: of U, and of the sum of a pair or of three. */
+enum {
+    GFNN_EVEN, /* q = 0 */
+    GFNN_LAST, /* q = xyz */
+    GFNN_STRETCH,
+    GFNN_STRETCHED,
+    GFNN_TWIST,
+    GFNN_TWISTED,
+    GFNN_SHEAR,
+    GFNN_SHEARED,
+    GFNN_BEND,
+    GFNN_BENT,
+    GFNN_FACTORS
+};
 #endif
 
 /* Four corners a = x + 2 y of a square to its modes q = qx + 2 qy. 8 flops. */
@@ -112,49 +126,62 @@ GFNN_PARITY_FN void GFNN_PARITY_NAME(gfnn_parity_part)(const GFNN_PARITY_T Y[8],
     }
 }
 
-/* *y0 = factor u0 + common (u0 + u1), *y1 likewise. */
-GFNN_PARITY_FN void GFNN_PARITY_NAME(gfnn_parity_pair)(const GFNN_PARITY_T *factor,
-                                                       const GFNN_PARITY_T *common,
+/* *y0 = f[0] u0 + f[1] (u0 + u1), *y1 likewise. */
+GFNN_PARITY_FN void GFNN_PARITY_NAME(gfnn_parity_pair)(const GFNN_PARITY_T f[2],
                                                        const GFNN_PARITY_T *u0,
                                                        const GFNN_PARITY_T *u1, GFNN_PARITY_T *y0,
                                                        GFNN_PARITY_T *y1)
 {
-    const GFNN_PARITY_T sum = *common * (*u0 + *u1);
-    *y0 = *factor * *u0 + sum;
-    *y1 = *factor * *u1 + sum;
+    const GFNN_PARITY_T sum = f[1] * (*u0 + *u1);
+    *y0 = f[0] * *u0 + sum;
+    *y1 = f[0] * *u1 + sum;
 }
 
-/* Y = B U, element = {m, k, g}. Where w is 1 everywhere m and k are constants, and what is made of
- * them alone costs nothing. 70 flops. */
-GFNN_PARITY_FN void GFNN_PARITY_NAME(gfnn_parity_product)(const GFNN_PARITY_T element[3],
-                                                          GFNN_PARITY_T U[3][8],
-                                                          GFNN_PARITY_T Y[3][8])
+/* The factors of element = {m, k, g}. Where w is 1 everywhere m and k are constants, and what is made
+ * of them alone costs nothing. 10 flops. */
+GFNN_PARITY_FN void GFNN_PARITY_NAME(gfnn_parity_factors)(const GFNN_PARITY_T element[3],
+                                                          GFNN_PARITY_T f[GFNN_FACTORS])
 {
     const GFNN_PARITY_S third = (GFNN_PARITY_S)1 / 3, ninth = (GFNN_PARITY_S)1 / 9;
     const GFNN_PARITY_T m = element[0], k = element[1], g = element[2];
     const GFNN_PARITY_T m3 = m * third, m9 = m * ninth;
-    const GFNN_PARITY_T l = k - g * (GFNN_PARITY_S)2, l3 = l * third, g3 = g * third;
-    const GFNN_PARITY_T stretch = g * (GFNN_PARITY_S)2 + m3, bend = g + m9, twist = g3 + m9;
-    const GFNN_PARITY_T last = (k + m3) * ninth + g * (2 * ninth); /* l/9 + 4 g/9 + m/27 */
+    const GFNN_PARITY_T l = k - g * (GFNN_PARITY_S)2, g3 = g * third;
+    f[GFNN_EVEN] = m;
+    f[GFNN_LAST] = (k + m3) * ninth + g * (2 * ninth); /* l/9 + 4 g/9 + m/27 */
+    f[GFNN_STRETCH] = g * (GFNN_PARITY_S)2 + m3;
+    f[GFNN_STRETCHED] = l;
+    f[GFNN_TWIST] = g3 + m9;
+    f[GFNN_TWISTED] = g3;
+    f[GFNN_SHEAR] = m3;
+    f[GFNN_SHEARED] = g;
+    f[GFNN_BEND] = g + m9;
+    f[GFNN_BENT] = l * third;
+}
 
+/* Y = B U by these factors. 60 flops. */
+GFNN_PARITY_FN void GFNN_PARITY_NAME(gfnn_parity_product)(const GFNN_PARITY_T f[GFNN_FACTORS],
+                                                          GFNN_PARITY_T U[3][8],
+                                                          GFNN_PARITY_T Y[3][8])
+{
+    const GFNN_PARITY_T *shear = f + GFNN_SHEAR, *bend = f + GFNN_BEND;
     for (int c = 0; c < 3; c++) {
-        Y[c][0] = m * U[c][0];
-        Y[c][7] = last * U[c][7];
+        Y[c][0] = f[GFNN_EVEN] * U[c][0];
+        Y[c][7] = f[GFNN_LAST] * U[c][7];
     }
-    const GFNN_PARITY_T stretched = l * (U[0][1] + U[1][2] + U[2][4]);
-    Y[0][1] = stretch * U[0][1] + stretched;
-    Y[1][2] = stretch * U[1][2] + stretched;
-    Y[2][4] = stretch * U[2][4] + stretched;
-    const GFNN_PARITY_T twisted = g3 * (U[0][6] + U[1][5] + U[2][3]);
-    Y[0][6] = twist * U[0][6] + twisted;
-    Y[1][5] = twist * U[1][5] + twisted;
-    Y[2][3] = twist * U[2][3] + twisted;
-    GFNN_PARITY_NAME(gfnn_parity_pair)(&m3, &g, &U[0][2], &U[1][1], &Y[0][2], &Y[1][1]);
-    GFNN_PARITY_NAME(gfnn_parity_pair)(&m3, &g, &U[0][4], &U[2][1], &Y[0][4], &Y[2][1]);
-    GFNN_PARITY_NAME(gfnn_parity_pair)(&m3, &g, &U[1][4], &U[2][2], &Y[1][4], &Y[2][2]);
-    GFNN_PARITY_NAME(gfnn_parity_pair)(&bend, &l3, &U[1][3], &U[2][5], &Y[1][3], &Y[2][5]);
-    GFNN_PARITY_NAME(gfnn_parity_pair)(&bend, &l3, &U[0][3], &U[2][6], &Y[0][3], &Y[2][6]);
-    GFNN_PARITY_NAME(gfnn_parity_pair)(&bend, &l3, &U[0][5], &U[1][6], &Y[0][5], &Y[1][6]);
+    const GFNN_PARITY_T stretched = f[GFNN_STRETCHED] * (U[0][1] + U[1][2] + U[2][4]);
+    Y[0][1] = f[GFNN_STRETCH] * U[0][1] + stretched;
+    Y[1][2] = f[GFNN_STRETCH] * U[1][2] + stretched;
+    Y[2][4] = f[GFNN_STRETCH] * U[2][4] + stretched;
+    const GFNN_PARITY_T twisted = f[GFNN_TWISTED] * (U[0][6] + U[1][5] + U[2][3]);
+    Y[0][6] = f[GFNN_TWIST] * U[0][6] + twisted;
+    Y[1][5] = f[GFNN_TWIST] * U[1][5] + twisted;
+    Y[2][3] = f[GFNN_TWIST] * U[2][3] + twisted;
+    GFNN_PARITY_NAME(gfnn_parity_pair)(shear, &U[0][2], &U[1][1], &Y[0][2], &Y[1][1]);
+    GFNN_PARITY_NAME(gfnn_parity_pair)(shear, &U[0][4], &U[2][1], &Y[0][4], &Y[2][1]);
+    GFNN_PARITY_NAME(gfnn_parity_pair)(shear, &U[1][4], &U[2][2], &Y[1][4], &Y[2][2]);
+    GFNN_PARITY_NAME(gfnn_parity_pair)(bend, &U[1][3], &U[2][5], &Y[1][3], &Y[2][5]);
+    GFNN_PARITY_NAME(gfnn_parity_pair)(bend, &U[0][3], &U[2][6], &Y[0][3], &Y[2][6]);
+    GFNN_PARITY_NAME(gfnn_parity_pair)(bend, &U[0][5], &U[1][6], &Y[0][5], &Y[1][6]);
 }
 
 #undef GFNN_PARITY_T
