@@ -6,6 +6,7 @@
 #include "config.h"
 #include <math.h>
 #include "judge.h"
+#include "judge/compare.h"
 
 double *gfnn_judge_vector(const gfnn_grid_t *g)
 {
@@ -70,57 +71,24 @@ bool gfnn_judge_ghosts(const gfnn_box_t *box, const gfnn_grid_t *g, uint64_t see
     return wrong == 0;
 }
 
-static double worst_of(double value)
-{
-    if (!rt_finite(value))
-        value = 1e300;
-    rt_comm_max(&value, 1);
-    return value;
-}
-
-/* Returns the larger of the two; a value that is not finite wins any comparison. */
-static double worse(double a, double b)
-{
-    return !rt_finite(a) || b <= a ? a : b;
-}
-
-/* A value whose bound is 0 must be exact. */
-static void compare_row(const double *want, const double *got, const double *bound, double factor,
-                        int64_t n, gfnn_judged_t *t)
-{
-    for (int64_t i = 0; i < n; i++) {
-        const double error = fabs(got[i] - want[i]);
-        t->largest = fmax(t->largest, fabs(want[i]));
-        t->difference = worse(t->difference, error);
-        if (bound && error != 0)
-            t->worst = worse(t->worst, error / (factor * bound[i]));
-    }
-}
-
 gfnn_judged_t gfnn_judge_compare(const gfnn_grid_t *g, const double *want, const double *got,
                                  const double *bound, double factor)
 {
-    gfnn_judged_t t = {0, 0, 0};
-#pragma omp parallel for schedule(static)
-    for (int64_t k = 0; k < g->n[2]; k++) {
-        gfnn_judged_t layer = {0, 0, 0};
+    double worst = 0, largest = 0, difference = 0;
+#pragma omp parallel for schedule(static) reduction(max : worst, largest, difference)
+    for (int64_t k = 0; k < g->n[2]; k++)
         for (int c = 0; c < 3; c++)
-            for (int64_t j = 0; j < g->n[1]; j++) {
-                const int64_t at = c * g->plane + gfnn_at(g, 0, j, k);
-                compare_row(want + at, got + at, bound ? bound + at : NULL, factor, g->n[0],
-                            &layer);
-            }
-#pragma omp critical
-        {
-            t.worst = worse(t.worst, layer.worst);
-            t.largest = worse(t.largest, layer.largest);
-            t.difference = worse(t.difference, layer.difference);
-        }
-    }
-    t.worst = worst_of(t.worst);
-    t.difference = worst_of(t.difference);
-    rt_comm_max(&t.largest, 1);
-    return t;
+            for (int64_t j = 0; j < g->n[1]; j++)
+                for (int64_t i = 0; i < g->n[0]; i++) {
+                    const int64_t at = c * g->plane + gfnn_at(g, i, j, k);
+                    largest = fmax(largest, fabs(want[at]));
+                    difference = fmax(difference, rt_error_over(got[at], want[at], 1));
+                    if (bound)
+                        worst = fmax(worst, rt_error_over(got[at], want[at], factor * bound[at]));
+                }
+    double all[3] = {worst, largest, difference};
+    rt_comm_max(all, 3);
+    return (gfnn_judged_t){all[0], all[1], all[2]};
 }
 
 double gfnn_judge_dot(const gfnn_grid_t *g, const double *x, const double *y)
@@ -142,4 +110,17 @@ double gfnn_judge_dot(const gfnn_grid_t *g, const double *x, const double *y)
     RT_FREE(layer, RT_HOST);
     rt_comm_sum(&sum, 1);
     return sum;
+}
+
+double gfnn_judge_norm(const gfnn_grid_t *g, const double *x)
+{
+    return sqrt(gfnn_judge_dot(g, x, x));
+}
+
+double gfnn_judge_apart(const gfnn_grid_t *g, const double *x, const double *y, double *scratch)
+{
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < 3 * g->plane; i++)
+        scratch[i] = x[i] - y[i];
+    return gfnn_judge_norm(g, scratch);
 }

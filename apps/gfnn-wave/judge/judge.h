@@ -21,12 +21,15 @@ bool gfnn_judge_ghosts(const gfnn_box_t *box, const gfnn_grid_t *g, uint64_t see
 /* Returns x . y over all ranks, summed layer by layer: the same on any number of threads.
  * Collective. */
 double gfnn_judge_dot(const gfnn_grid_t *g, const double *x, const double *y);
+/* Return |x|, and |x - y|; scratch is a vector, which may be x or y. Collective. */
+double gfnn_judge_norm(const gfnn_grid_t *g, const double *x);
+double gfnn_judge_apart(const gfnn_grid_t *g, const double *x, const double *y, double *scratch);
 
 typedef struct {
     double worst;               /* |got - want| / (factor bound); 0 without a bound */
     double largest, difference; /* |want|, |got - want| */
 } gfnn_judged_t;
-/* Returns the worst of all ranks; what is not finite counts as 1e300. bound may be NULL; a value
+/* Returns the worst of all ranks, infinite where a value is not finite. bound may be NULL; a value
  * whose bound is 0 must be exact. Collective. */
 gfnn_judged_t gfnn_judge_compare(const gfnn_grid_t *g, const double *want, const double *got,
                                  const double *bound, double factor);

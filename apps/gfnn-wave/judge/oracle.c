@@ -157,7 +157,7 @@ static void precondition(const oracle_t *o, const double *r, double *z)
  * the run's own tolerance. */
 static int64_t solve(const oracle_t *o, double *x)
 {
-    const double limit = sqrt(gfnn_judge_dot(o->g, o->f, o->f)), asked = o->p->config->tolerance;
+    const double limit = gfnn_judge_norm(o->g, o->f), asked = o->p->config->tolerance;
     const double least = fmin(TOLERANCE, asked);
     int64_t iterations = 0, counted = 0;
     rt_fill(x, RT_HOST, 0, o->values * sizeof *x);
@@ -170,7 +170,7 @@ static int64_t solve(const oracle_t *o, double *x)
         const double alpha = rz / gfnn_judge_dot(o->g, o->d, o->q);
         axpby(o, alpha, o->d, 1, x);
         axpby(o, -alpha, o->q, 1, o->r);
-        left = sqrt(gfnn_judge_dot(o->g, o->r, o->r));
+        left = gfnn_judge_norm(o->g, o->r);
         iterations++;
         if (counted == 0 && left < asked * limit)
             counted = iterations;
@@ -294,13 +294,13 @@ gfnn_oracle_t *gfnn_oracle_new(const gfnn_problem_t *p)
         if (iterations > made->most_iterations)
             made->most_iterations = iterations;
         advance(&o, made->last, &made->end);
-        made->most_u = fmax(made->most_u, sqrt(gfnn_judge_dot(o.g, made->end.u, made->end.u)));
-        made->most_du = fmax(made->most_du, sqrt(gfnn_judge_dot(o.g, made->last, made->last)));
+        made->most_u = fmax(made->most_u, gfnn_judge_norm(o.g, made->end.u));
+        made->most_du = fmax(made->most_du, gfnn_judge_norm(o.g, made->last));
     }
-    made->norm = sqrt(gfnn_judge_dot(o.g, made->du, made->du));
+    made->norm = gfnn_judge_norm(o.g, made->du);
     const double *end[3] = {made->end.u, made->end.v, made->end.a};
     for (int t = 0; t < 3; t++)
-        made->end_norm[t] = sqrt(gfnn_judge_dot(o.g, end[t], end[t]));
+        made->end_norm[t] = gfnn_judge_norm(o.g, end[t]);
     work_destroy(&o);
     return made;
 }

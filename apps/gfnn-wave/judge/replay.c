@@ -41,11 +41,6 @@ static void get(const replay_t *r, const double *from, double *to)
 
 /* --- a step --- */
 
-static double norm(const replay_t *r, const double *x)
-{
-    return sqrt(gfnn_judge_dot(&r->box->fine, x, x));
-}
-
 static void check_residual(replay_t *r)
 {
     const gfnn_problem_t *p = r->s->problem;
@@ -58,9 +53,8 @@ static void check_residual(replay_t *r)
     }
     gfnn_oracle_force(p, &r->state, (double)r->s->steps * dt, r->f);
     gfnn_oracle_apply(p, &p->step.A, false, r->du, r->t);
-    for (size_t i = 0; i < r->values; i++)
-        r->t[i] = r->f[i] - r->t[i];
-    r->left = norm(r, r->t) / norm(r, r->f);
+    r->left =
+        gfnn_judge_apart(&r->box->fine, r->f, r->t, r->t) / gfnn_judge_norm(&r->box->fine, r->f);
     r->accurate =
         r->accurate && r->left <= 1.01 * fmax(p->config->tolerance, r->s->residual) + BACKWARDS;
 }
