@@ -40,26 +40,6 @@ static void test_head(void)
     }
 }
 
-/* The head lies within the box, and along every ray the skull is in the scalp, and the fluid in the
- * skull. */
-static void test_layers(void)
-{
-    int64_t wrong = 0;
-    for (int face = 0; face < 300; face++) { /* on the surface of the box */
-        double p[3] = {rt_random((uint64_t)face, 1), rt_random((uint64_t)face, 2),
-                       rt_random((uint64_t)face, 3)};
-        p[face % 3] = face % 2 ? 1 : -1;
-        wrong += gfnn_head_id(p[0], p[1], p[2]) != 0;
-        int last = 0; /* towards the middle: 0 1 2 3 4, and then any */
-        for (double t = 1; t > 0.5 && last < 4; t -= 0.001) {
-            const int id = gfnn_head_id(t * p[0], t * p[1], t * p[2]);
-            wrong += id < 5 && id != last && id != last + 1;
-            last = id;
-        }
-    }
-    CHECK(wrong == 0);
-}
-
 /* --- a rank's part --- */
 
 static int64_t wrapped(int64_t i, int64_t n, int faces)
@@ -121,32 +101,6 @@ static void test_parts(void)
                     gfnn_box_choose(&config, ranks);
                     check_parts(&config, ranks);
                 }
-}
-
-/* 2 x 3 heads side by side are each the head that fills a box of that size. Catches a head that is
- * stretched over them all, numbers of x and y mixed up, and a copy that is turned. */
-static void test_heads(void)
-{
-    enum { NX = 12, NY = 10, NZ = 16 };
-    gfnn_config_t one = gfnn_test_config(NX, NY, NZ, GFNN_FREE);
-    gfnn_config_t many = gfnn_test_config(2 * NX, 3 * NY, NZ, GFNN_FREE);
-    one.model = many.model = "head";
-    many.heads[0] = 2;
-    many.heads[1] = 3;
-    const gfnn_box_t box = gfnn_box(&one, 0), whole = gfnn_box(&many, 0);
-    gfnn_model_t *head = gfnn_model_new(&one, &box), *heads = gfnn_model_new(&many, &whole);
-    int64_t wrong = 0, tissue = 0;
-    for (int64_t k = 0; k < NZ; k++)
-        for (int64_t j = 0; j < 3 * NY; j++)
-            for (int64_t i = 0; i < 2 * NX; i++) {
-                const uint8_t id = heads->id[gfnn_at(&whole.wide, i, j, k)];
-                wrong += id != head->id[gfnn_at(&box.wide, i % NX, j % NY, k)];
-                tissue += id > 0;
-            }
-    CHECK(wrong == 0);
-    CHECK(tissue > 6 * NX * NY * NZ / 5);
-    gfnn_model_destroy(head);
-    gfnn_model_destroy(heads);
 }
 
 static void test_materials(void)
@@ -430,9 +384,7 @@ static void one_rank(void)
     guarded = guarded_new(MOST);
     write_file();
     test_head();
-    test_layers();
     test_parts();
-    test_heads();
     test_materials();
     test_good();
     test_cut();

@@ -1,7 +1,7 @@
 /*
  * test_predictor.c - z = P r of the CPU rungs against the formula of kernel.h, written down a
  * second time as plainly as possible: random kernels, coefficients and r; kernels of a single tap,
- * which show at once if taps are mirrored or rows and columns of K swapped; a uniform medium.
+ * which show at once if taps are mirrored or rows and columns of K swapped.
  *
  * Around r there are NaN and a page that must not be touched; around z a mark that must stay.
  */
@@ -231,31 +231,6 @@ static void single_tap(int form, int kernels, int m, int i, int j, const int s[3
     destroy(&t);
 }
 
-/* --- a uniform medium: z of a constant r is the sum of all taps --- */
-
-static void uniform_case(void)
-{
-    case_t t;
-    make(&t, GFNN_GFM, 2, (int64_t[]){19, 4, 3});
-    for (int64_t q = 0; q < 2 * t.box.bare.plane; q++)
-        t.c[q] = q < t.box.bare.plane;
-    for (int l = 0; l < 3; l++)
-        FOR_NODES(&t, nd)
-    t.r[wide_at(&t, l, i, j, k)] = 1 + l;
-    for (int g = 0; g < RUNGS; g++) {
-        apply(&t, rungs[g], GFNN_FP32);
-        for (int l = 0; l < 3; l++) {
-            double sum = 0, error = 0;
-            for (int q = 0; q < 3 * GFNN_STENCIL; q++)
-                sum += (double)t.K[l * 3 * GFNN_STENCIL + q] * (1 + q / GFNN_STENCIL);
-            FOR_NODES(&t, 0)
-            error = fmax(error, fabs((double)t.z[wide_at(&t, l, i, j, k)] - sum));
-            CHECK(error < 1e-4);
-        }
-    }
-    destroy(&t);
-}
-
 /* --- the oracle's bound, threads, halves --- */
 
 static void absolute(int form, int kernels)
@@ -352,7 +327,6 @@ int main(void)
         single_tap(GFNN_GFM, 8, q % 8, (q + 1) % 3, q % 3, taps[q]);
         single_tap(GFNN_GF8, 1, 0, q % 3, (q + q / 3) % 3, taps[q]);
     }
-    uniform_case();
     absolute(GFNN_GFM, 2);
     absolute(GFNN_GF8, 1);
     threads();

@@ -167,83 +167,6 @@ static void check_solution(const char *asked, network_use_t use, int64_t most)
     }
 }
 
-/* --- the flexible beta --- */
-
-/* z = B r as gfnn_cg gets it, but on the host and with r's largest value 1. */
-static void precondition(bench_t *b, const double *r, double *z)
-{
-    const gfnn_grid_t *wide = &b->problem->box.wide;
-    double most = 0;
-    for (int64_t q = 0; q < own_values(b->g); q++)
-        most = fmax(most, fabs(r[position(b->g, q)]));
-    for (int64_t q = 0; q < own_values(b->g); q++)
-        b->s->r32[position(wide, q)] = (float)(r[position(b->g, q)] / most);
-    gfnn_precondition(b->s);
-    for (int64_t q = 0; q < own_values(b->g); q++)
-        z[position(b->g, q)] = most * (double)b->s->z[position(wide, q)];
-}
-
-static double dot(const bench_t *b, const double *x, const double *y)
-{
-    double sum = 0;
-    for (int64_t q = 0; q < own_values(b->g); q++)
-        sum += x[position(b->g, q)] * y[position(b->g, q)];
-    return sum;
-}
-
-/* Makes `iterations` of the textbook's flexible method, which keeps the residual before; or, if
- * not flexible, with Fletcher's and Reeves' beta. */
-static void textbook(bench_t *b, const double *f, int64_t iterations, bool flexible, double *x)
-{
-    double *vectors[5];
-    for (int i = 0; i < 5; i++) {
-        vectors[i] = RT_NEW(double, b->values, RT_HOST);
-        memset(vectors[i], 0, b->values * sizeof(double));
-    }
-    double *r = vectors[0], *before = vectors[1], *z = vectors[2], *p = vectors[3], *q = vectors[4];
-    double zr = 0;
-    memset(x, 0, b->values * sizeof *x);
-    memcpy(r, f, b->values * sizeof *r);
-    for (int64_t k = 0; k < iterations; k++) {
-        precondition(b, r, z);
-        const double now = dot(b, z, r), other = flexible ? dot(b, z, before) : 0;
-        const double beta = k == 0 ? 0 : (now - other) / zr;
-        zr = now;
-        for (size_t i = 0; i < b->values; i++)
-            p[i] = z[i] + beta * p[i];
-        gfnn_oracle_apply(b->problem, &b->problem->step.A, false, p, q);
-        const double alpha = zr / dot(b, p, q);
-        memcpy(before, r, b->values * sizeof *r);
-        for (size_t i = 0; i < b->values; i++) {
-            x[i] += alpha * p[i];
-            r[i] -= alpha * q[i];
-        }
-    }
-    for (int i = 0; i < 5; i++)
-        RT_FREE(vectors[i], RT_HOST);
-}
-
-static void check_flexible(void)
-{
-    bench_t b;
-    bench_new(&b, "solve-simd", "elements=6x5x7 precond=bj max-iterations=6", NETWORK);
-    double *f = RT_NEW(double, b.values, RT_HOST), *x = RT_NEW(double, b.values, RT_HOST);
-    random_force(&b, f);
-    memcpy(b.s->f, f, b.values * sizeof *f);
-    CHECK(gfnn_cg(b.s) == 6);
-    CHECK(b.s->residual > b.config->tolerance); /* not converged to the one solution yet */
-    double *got = RT_NEW(double, b.values, RT_HOST);
-    memcpy(got, b.s->x, b.values * sizeof *got);
-    textbook(&b, f, 6, true, x);
-    CHECK(difference(b.g, got, x) < 1e-6);
-    textbook(&b, f, 6, false, x);
-    CHECK(difference(b.g, got, x) > 1e-4);
-    RT_FREE(f, RT_HOST);
-    RT_FREE(x, RT_HOST);
-    RT_FREE(got, RT_HOST);
-    bench_destroy(&b);
-}
-
 /* --- bj in one pass with the update --- */
 
 static double *six_iterations(const char *settings, double factor)
@@ -491,7 +414,6 @@ int main(int argc, char **argv)
     check_solution("elements=4x3x5 precond=cheb1", NO_NETWORK, 40);
     check_solution("elements=4x3x5 precond=bj", NETWORK, 75);
     check_solution("elements=4x3x5 precond=bj", NETWORK_16, 75);
-    check_flexible();
     check_fused("faces=periodic");
     check_fused("faces=free");
     check_fused("faces=free vectors=fp32");
