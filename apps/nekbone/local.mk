@@ -11,7 +11,8 @@ noinst_LIBRARIES += apps/nekbone/libnekbone.a
 apps_nekbone_libnekbone_a_SOURCES = \
 	apps/nekbone/kernel.h apps/nekbone/nekbone.h apps/nekbone/ladder.def \
 	apps/nekbone/app.c apps/nekbone/input/geometry.c apps/nekbone/problem.c apps/nekbone/solve.c \
-	apps/nekbone/precond/precond.h apps/nekbone/precond/grid.h apps/nekbone/precond/boxes.h apps/nekbone/precond/levels.c apps/nekbone/precond/fdm.c apps/nekbone/precond/precond.c apps/nekbone/judge/judge.h apps/nekbone/judge/kernels.c \
+	apps/nekbone/precond/precond.h apps/nekbone/precond/grid.h apps/nekbone/precond/boxes.h apps/nekbone/precond/levels.c apps/nekbone/precond/fdm.c apps/nekbone/precond/precond.c apps/nekbone/precond/work.c \
+	apps/nekbone/judge/judge.h apps/nekbone/judge/left.c apps/nekbone/judge/kernels.c \
 	apps/nekbone/judge/oracle.c apps/nekbone/judge/verify.c apps/nekbone/judge/tolerance.c \
 	apps/nekbone/work.c \
 	apps/nekbone/cpu/reference.c \

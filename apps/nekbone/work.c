@@ -21,16 +21,7 @@
  * times P (12 n + 34) flops and 240 P bytes. Only then is a preconditioner that takes fewer, dearer
  * iterations better by what it saves. Before a solve a single iteration stands for them.
  *
- * A preconditioner's least work, in FP32, V_l being the points of a level's grid, E the elements,
- * and m = N_l + 3 the points of a patch along one direction:
- *
- *   patch           12 m^4 + m^3 flops; reads r (4 V) and S (12 m^2 + 12 m bytes an element);
- *                   writes boxes (4 m^3), which the sum reads; writes z (4 V)
- *   transfers       2 n^3 c + ... flops; read and write their grids
- *
- * A rung with its own cg fuses CG's lines around it: an element pass (x, p, factors; v, p.v), and an
- * update that adds the copies of v as it reads them (V points of r, each once). The element pass
- * adds up z and never stores it; at degree 1, which has no patches, it reads z, and r.z is a pass.
+ * What a preconditioner adds to it: precond/work.c.
  *
  * `global` also writes ur, us, ut to memory and reads them again: 48 bytes more. `vector` and
  * `batched` have seven sweeps instead of ax (cpu/vector.c). Rungs that fuse lines have their own
@@ -86,83 +77,18 @@ static double shared_points(const nek_config_t *config)
 
 /* --- the ladder solve --- */
 
-typedef struct {
-    double flops, read, written;
-} cost_t;
-
-static void add_cost(cost_t *cost, double times, double flops, double read, double written)
-{
-    cost->flops += times * flops;
-    cost->read += times * read;
-    cost->written += times * written;
-}
-
-/* Returns the points of the mesh, each once, on elements of that degree. */
-static double single_points(const nek_config_t *config, double degree)
-{
-    double V = 1;
-    for (int d = 0; d < 3; d++)
-        V *= (double)config->elements[d] * degree + 1;
-    return V;
-}
-
-/* Adds CG's part of iterations whose lines are fused (cuda/solve_cg.cu). */
-static void add_fused_lines(const nek_config_t *config, double iterations, double P, bool has_z,
-                            rt_work_t *work)
-{
-    const double V = single_points(config, (double)config->degree), n = config->n;
-    /* flops: operator 6 (n + n/2) + 15; x and p 5, shift and mask 2, p.v 2 */
-    rt_work_add(work, "element", iterations, (9 * n + 24) * P, 8 * VALUE * P + 4 * has_z * V,
-                3 * VALUE * P);
-    rt_work_add(work, "update", iterations, P + 4 * V, VALUE * (P + V), (VALUE + 4) * V);
-    if (has_z)
-        rt_work_add(work, "r.z", iterations, 2 * V, (VALUE + 4) * V, 0);
-}
-
-/* Returns the least work of one application of the preconditioner. */
-static cost_t precond_cost(const nek_config_t *config)
-{
-    enum { SINGLE = sizeof(float), LEAST_ORDER = 8 };
-    const double E =
-        (double)config->elements[0] * (double)config->elements[1] * (double)config->elements[2];
-    int degree[NEK_MOST_LEVELS];
-    const int count = nek_level_degrees(config, degree);
-    cost_t cost = {0, 0, 0};
-    for (int l = 0; l < count; l++) {
-        const double N = degree[l], n = N + 1, m = N + 3, m3 = m * m * m;
-        const double V = SINGLE * single_points(config, N);
-        if (l == count - 1) {
-            add_cost(&cost, LEAST_ORDER, 2 * NEK_STENCIL * V / SINGLE, 2 * V, V);
-            continue;
-        }
-        add_cost(&cost, 1, E * (12 * m * m3 + m3), V + SINGLE * E * (m3 + 3 * m * m + 3 * m),
-                 V + SINGLE * E * m3);
-        const double c = degree[l + 1] + 1.0, transfer = 2 * n * c * (n * n + n * c + c * c);
-        add_cost(&cost, 1, 2 * E * transfer, 2 * V, V);
-    }
-    return cost;
-}
-
 static void solve_work(const nek_config_t *config, const rt_rung_t *rung, double credited,
                        double iterations, rt_work_t *work)
 {
     const nek_kernels_t *kernels = nek_kernels(rung);
-    const int precond = nek_precond(config, kernels);
     const double P = stored_points(config);
-    const bool fused = precond == NEK_SCHWARZ && kernels && kernels->cg,
-               has_z = !fused || config->degree == 1;
+    const bool schwarz = nek_precond(config, kernels) == NEK_SCHWARZ;
+    const bool fused = schwarz && kernels && kernels->cg;
     credit(config, "solve", 1, credited, work);
-    if (fused)
-        add_fused_lines(config, iterations, P, has_z, work);
-    else
+    if (!fused)
         nek_work_add(config, iterations, P, shared_points(config), 7, 1, work);
-    if (precond != NEK_SCHWARZ)
-        return;
-    const cost_t cost = precond_cost(config);
-    const double not_written = has_z ? 0 : 4 * single_points(config, (double)config->degree);
-    rt_work_add(work, "precondition", iterations, cost.flops, cost.read,
-                cost.written - not_written);
-    work->arithmetic = RT_MIXED;
+    if (schwarz)
+        nek_precond_work(config, fused, iterations, P, work);
 }
 
 void nek_work_done(const nek_solver_t *s, rt_work_t *work)
@@ -205,23 +131,6 @@ void nek_work_add(const nek_config_t *config, double iterations, double P, doubl
 static double larger(double a, double b)
 {
     return a > b ? a : b;
-}
-
-/* Returns the host's bytes that a rung on the ladder solve has besides: the levels, its own copy of
- * them, and the judge's vectors (tolerance.c); adds those of other spaces. */
-static double solve_memory(const nek_config_t *config, const nek_kernels_t *kernels,
-                           rt_space_t space, double bytes[RT_SPACES])
-{
-    double own[RT_SPACES] = {0};
-    own[RT_HOST] = 6 * (double)(config->max_iterations + 1) * VALUE; /* two solvers' histories */
-    if (nek_precond(config, kernels) == NEK_SCHWARZ) {
-        own[RT_HOST] += nek_levels_memory(config);
-        kernels->preconditioner->memory(config, space, own);
-        nek_precond_reference.memory(config, RT_HOST, own);
-    }
-    bytes[RT_PINNED] += own[RT_PINNED];
-    bytes[RT_DEVICE] += own[RT_DEVICE];
-    return own[RT_HOST];
 }
 
 /*
@@ -288,6 +197,6 @@ void nek_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPAC
     const double exchange = config->communication ? rt_exchange_memory(config->points) : 0;
     double judging = larger(larger(oracle, bench + larger(room, exchange)), after);
     if (kernels && kernels->preconditioner)
-        judging = oracle + bench + exchange + solve_memory(config, kernels, space, bytes);
+        judging = oracle + bench + exchange + nek_precond_memory(config, kernels, space, bytes);
     bytes[RT_HOST] = larger(problem + array + host_solver + judging, making) + small;
 }

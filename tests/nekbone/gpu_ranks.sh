@@ -9,7 +9,7 @@ same()
     launch="$mpirun -n 2" single $4 "${@:5}" --json $4.json && same_history $1.json $4.json $2 $3
 }
 
-# Two ranks, one GPU. Blocks take elements from a list: first those that touch the other rank, then the others.
+# Two ranks, one GPU; the larger mesh has more elements than blocks, which take several in turn.
 problem="--elements 4x4x4 --degree 7 --deform 0.2 --iterations 40"
 points=$((64 * 512))
 for rung in $(gpu_rungs_of iteration | sed 's/trilinear//; s/resident//'); do # the mesh is bent; on one rank only

@@ -304,27 +304,8 @@ static void check_halo(void)
     nek_test_destroy(&t);
 }
 
-/* Checks that senseless settings are refused. Runs before any OpenMP region, and before Kokkos, which
- * starts one: a child of fork has no threads. */
-static void check_refusals(void)
-{
-    nek_test_t t;
-    rt_run_t run;
-    CHECK_DIES(RT_USAGE, "--deform 3 folds the mesh",
-               { nek_test_new(&t, &nek_app, "elements=2x2x2 degree=5 deform=3"); });
-    CHECK_DIES(RT_USAGE, "--deform -3 folds the mesh",
-               { nek_test_new(&t, &nek_app, "elements=2x2x2 degree=5 deform=-3"); });
-    CHECK_DIES(RT_USAGE, "no point inside",
-               { rt_run_init(&run, &nek_app, "elements=1x4x4 degree=1"); });
-    CHECK_DIES(RT_USAGE, "is not a box of the 1 ranks",
-               { rt_run_init(&run, &nek_app, "elements=4x4x4 ranks=2x1x1"); });
-    CHECK_DIES(RT_USAGE, "points per rank, and a rank can hold 2147483647",
-               { rt_run_init(&run, &nek_app, "elements=130x130x130 degree=9"); });
-}
-
 int main(int argc, char **argv)
 {
-    check_refusals();
     app_test_start("test_problem", &argc, &argv);
     for (int n = NEK_MIN_N; n <= NEK_MAX_N; n++)
         check_gll(n);

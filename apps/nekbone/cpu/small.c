@@ -49,14 +49,19 @@ static void prepare_rows(nek_product_t *product, nek_case_t which)
     product->run = rows;
 }
 
-const nek_small_t nek_small_loops = {
-    .name = "loops", .idea = "one sum after the other, run-time n", .prepare = prepare_loops};
-const nek_small_t nek_small_rows = {
-    .name = "rows", .idea = "whole rows added, run-time n", .prepare = prepare_rows};
+const nek_small_t nek_small_loops = {.prepare = prepare_loops};
+const nek_small_t nek_small_rows = {.prepare = prepare_rows};
 
-const nek_small_t *const nek_small[NEK_SMALL] = {
-    &nek_small_loops,   &nek_small_rows,  &nek_small_rows_n, &nek_small_sums_n,
-    &nek_small_tiles_n, &nek_small_dgemm, &nek_small_xsmm};
+/* The versions by name. */
+/* clang-format off */
+#define EACH_VERSION(X) \
+    X("loops", loops) X("rows", rows) X("rows-n", rows_n) X("sums-n", sums_n) \
+    X("tiles-n", tiles_n) X("dgemm", dgemm) X("xsmm", xsmm)
+/* clang-format on */
+#define TABLE(name, version) &nek_small_##version,
+#define NAME(name, version)  name,
+const nek_small_t *const nek_small[NEK_SMALL] = {EACH_VERSION(TABLE)};
+static const char *const values[] = {"auto", EACH_VERSION(NAME) NULL};
 
 /* Returns the fastest version on a Zen 4 core among those that every build has. A row shorter than
  * half a vector gains nothing from registers, and a row of 9 is one vector and one more value. */
@@ -78,9 +83,6 @@ nek_product_t nek_product(const nek_small_t *version, nek_case_t which, int n, b
     return product;
 }
 
-static const char *const values[] = {"auto",    "loops", "rows", "rows-n", "sums-n",
-                                     "tiles-n", "dgemm", "xsmm", NULL};
-
 const rt_parameter_t nek_small_parameters[NEK_CASES] = {
     {"mxm1", "product [n^2 x n] [n x n]", values, 0},
     {"mxm2", "product [n x n] [n x n], n times", values, 0},
@@ -95,8 +97,7 @@ static const nek_small_t *version_of(int value)
 
 const char *nek_small_refuse(const void *options, const int *choice)
 {
-    const nek_config_t *config = options;
-    (void)config;
+    (void)options;
     for (int i = 0; i < NEK_CASES; i++) {
         const nek_small_t *version = version_of(choice[i]);
         if (version && !version->prepare)

@@ -31,7 +31,6 @@ struct nek_product {
 
 /* A version of all products. */
 typedef struct {
-    const char *name, *idea;
     /* Sets run (and code) of a product whose other members are set. NULL: not in this build. */
     void (*prepare)(nek_product_t *product, nek_case_t which);
     const char *why_not; /* the reason, if prepare is NULL */

@@ -98,12 +98,6 @@ static void prepare_tiles(nek_product_t *product, nek_case_t which)
     product->run = tiles_of[product->n][which][product->add];
 }
 
-const nek_small_t nek_small_rows_n = {
-    .name = "rows-n", .idea = "a row of C in registers, n compiled in", .prepare = prepare_rows};
-const nek_small_t nek_small_sums_n = {.name = "sums-n",
-                                      .idea =
-                                          "sums unrolled, vectors across columns, n compiled in",
-                                      .prepare = prepare_sums};
-const nek_small_t nek_small_tiles_n = {.name = "tiles-n",
-                                       .idea = "several rows of C in registers, n compiled in",
-                                       .prepare = prepare_tiles};
+const nek_small_t nek_small_rows_n = {.prepare = prepare_rows};
+const nek_small_t nek_small_sums_n = {.prepare = prepare_sums};
+const nek_small_t nek_small_tiles_n = {.prepare = prepare_tiles};

@@ -31,12 +31,9 @@ static void prepare_dgemm(nek_product_t *product, nek_case_t which)
     product->run = dgemm;
 }
 
-const nek_small_t nek_small_dgemm = {
-    .name = "dgemm", .idea = "BLAS: " RT_BLAS_NAME, .prepare = prepare_dgemm};
+const nek_small_t nek_small_dgemm = {.prepare = prepare_dgemm};
 #else
 const nek_small_t nek_small_dgemm = {
-    .name = "dgemm",
-    .idea = "BLAS",
     .why_not = "this build has no BLAS: install one with cblas.h (apt install libopenblas-dev) and "
                "run configure again, or give --with-blas=DIR"};
 #endif
@@ -62,12 +59,9 @@ static void prepare_xsmm(nek_product_t *product, nek_case_t which)
         nek_small_rows_n.prepare(product, which);
 }
 
-const nek_small_t nek_small_xsmm = {
-    .name = "xsmm", .idea = "libxsmm " LIBXSMM_VERSION, .prepare = prepare_xsmm};
+const nek_small_t nek_small_xsmm = {.prepare = prepare_xsmm};
 #else
 const nek_small_t nek_small_xsmm = {
-    .name = "xsmm",
-    .idea = "libxsmm",
     .why_not = "this build has no libxsmm: install it (apt install libxsmm-dev) and run configure "
                "again, or give --with-libxsmm=DIR"};
 #endif

@@ -100,6 +100,17 @@ void nek_symmetric_eigen(int m, double *A, double *eigen, double *V);
 double *nek_edge_lengths(const nek_config_t *config);
 void nek_fill_patches(const nek_config_t *config, const double *lengths, nek_level_t *level);
 
+/* --- work.c --- */
+
+/* Adds the kernels of the preconditioner to the work, and if CG is fused with it those of CG too; P
+ * stored points. */
+void nek_precond_work(const nek_config_t *config, bool fused, double iterations, double P,
+                      rt_work_t *work);
+/* Returns the host's bytes that a rung on the ladder solve has besides: the levels, its own copy of
+ * them, and the judge's vectors (judge/tolerance.c); adds those of other spaces. */
+double nek_precond_memory(const nek_config_t *config, const nek_kernels_t *kernels,
+                          rt_space_t space, double bytes[RT_SPACES]);
+
 /* Computes the matrix A[8][8] of an element of degree 1 with factors G[6][8]. */
 void nek_corner_matrix(const double *D, const double *G, double *A);
 

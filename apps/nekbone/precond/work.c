@@ -1,0 +1,104 @@
+/*
+ * work.c - the flops, the least bytes and the memory of the preconditioner, for work.c of nekbone.
+ *
+ * A preconditioner's least work, in FP32, V_l being the points of a level's grid, E the elements,
+ * and m = N_l + 3 the points of a patch along one direction:
+ *
+ *   patch           12 m^4 + m^3 flops; reads r (4 V) and S (12 m^2 + 12 m bytes an element);
+ *                   writes boxes (4 m^3), which the sum reads; writes z (4 V)
+ *   transfers       2 n^3 c + ... flops; read and write their grids
+ *
+ * A rung with its own cg fuses CG's lines around it: an element pass (x, p, factors; v, p.v), and an
+ * update that adds the copies of v as it reads them (V points of r, each once). The element pass
+ * adds up z and never stores it; at degree 1, which has no patches, it reads z, and r.z is a pass.
+ */
+#include "config.h"
+#include "precond.h"
+#include <math.h>
+
+enum { VALUE = sizeof(double), SINGLE = sizeof(float) };
+
+typedef struct {
+    double flops, read, written;
+} cost_t;
+
+static void add_cost(cost_t *cost, double times, double flops, double read, double written)
+{
+    cost->flops += times * flops;
+    cost->read += times * read;
+    cost->written += times * written;
+}
+
+/* Returns the points of the mesh, each once, on elements of that degree. */
+static double single_points(const nek_config_t *config, double degree)
+{
+    double V = 1;
+    for (int d = 0; d < 3; d++)
+        V *= (double)config->elements[d] * degree + 1;
+    return V;
+}
+
+/* Adds CG's part of iterations whose lines are fused (cuda/solve_cg.cu). */
+static void add_fused_lines(const nek_config_t *config, double iterations, double P, bool has_z,
+                            rt_work_t *work)
+{
+    const double V = single_points(config, (double)config->degree), n = config->n;
+    /* flops: operator 6 (n + n/2) + 15; x and p 5, shift and mask 2, p.v 2 */
+    rt_work_add(work, "element", iterations, (9 * n + 24) * P, 8 * VALUE * P + 4 * has_z * V,
+                3 * VALUE * P);
+    rt_work_add(work, "update", iterations, P + 4 * V, VALUE * (P + V), (VALUE + 4) * V);
+    if (has_z)
+        rt_work_add(work, "r.z", iterations, 2 * V, (VALUE + 4) * V, 0);
+}
+
+/* Returns the least work of one application of the preconditioner. */
+static cost_t precond_cost(const nek_config_t *config)
+{
+    enum { LEAST_ORDER = 8 };
+    const double E =
+        (double)config->elements[0] * (double)config->elements[1] * (double)config->elements[2];
+    int degree[NEK_MOST_LEVELS];
+    const int count = nek_level_degrees(config, degree);
+    cost_t cost = {0, 0, 0};
+    for (int l = 0; l < count; l++) {
+        const double N = degree[l], n = N + 1, m = N + 3, m3 = m * m * m;
+        const double V = SINGLE * single_points(config, N);
+        if (l == count - 1) {
+            add_cost(&cost, LEAST_ORDER, 2 * NEK_STENCIL * V / SINGLE, 2 * V, V);
+            continue;
+        }
+        add_cost(&cost, 1, E * (12 * m * m3 + m3), V + SINGLE * E * (m3 + 3 * m * m + 3 * m),
+                 V + SINGLE * E * m3);
+        const double c = degree[l + 1] + 1.0, transfer = 2 * n * c * (n * n + n * c + c * c);
+        add_cost(&cost, 1, 2 * E * transfer, 2 * V, V);
+    }
+    return cost;
+}
+
+void nek_precond_work(const nek_config_t *config, bool fused, double iterations, double P,
+                      rt_work_t *work)
+{
+    const bool has_z = !fused || config->degree == 1;
+    const cost_t cost = precond_cost(config);
+    const double not_written = has_z ? 0 : SINGLE * single_points(config, (double)config->degree);
+    if (fused)
+        add_fused_lines(config, iterations, P, has_z, work);
+    rt_work_add(work, "precondition", iterations, cost.flops, cost.read,
+                cost.written - not_written);
+    work->arithmetic = RT_MIXED;
+}
+
+double nek_precond_memory(const nek_config_t *config, const nek_kernels_t *kernels,
+                          rt_space_t space, double bytes[RT_SPACES])
+{
+    double own[RT_SPACES] = {0};
+    own[RT_HOST] = 6 * (double)(config->max_iterations + 1) * VALUE; /* two solvers' histories */
+    if (nek_precond(config, kernels) == NEK_SCHWARZ) {
+        own[RT_HOST] += nek_levels_memory(config);
+        kernels->preconditioner->memory(config, space, own);
+        nek_precond_reference.memory(config, RT_HOST, own);
+    }
+    bytes[RT_PINNED] += own[RT_PINNED];
+    bytes[RT_DEVICE] += own[RT_DEVICE];
+    return own[RT_HOST];
+}
