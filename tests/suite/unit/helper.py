@@ -47,24 +47,17 @@ def lesson(app='nekbone'):
 def whole_lesson(app):
     """Returns the lesson of a machine that runs every rung: times of the recorded ladders."""
     value, ran = sample('ladder-nekbone'), {}
-    for key, one in recorded.ladders().items():
-        if key.partition('@')[0] == app:
-            ran = {**one.rungs, **ran}
-            for where, rates in one.ceilings.items():
-                names = [f'{name}_{"flop" if "fma" in name else "bytes"}_per_s' for name in recorded.CEILINGS]
-                value[f'ceilings_{where}'].update(zip(names, rates))
-    other = value['rungs'].pop()
-    value['rungs'] = []
-    for rung in lessons.ladder(app, SOURCE):
-        known, on = ran.get(rung.name), 'cpu' if rung.kind == 'cpu' else 'gpu'
-        seconds, timers = (known.seconds, known.timers) if known else (1e-3, {})
-        rows = [('', seconds), *((f'/{name}', each) for name, each in timers.items())]
-        value['rungs'].append({
-            **other, **rung._asdict(), 'processor': on, 'seconds_per_unit': seconds,
-            'fom_flop_per_s': known.fom if known and known.fom else 1e12, 'profile': [
-                {'timer': rung.name + name, 'calls': 1, 'seconds': each, 'slowest_seconds': each, 'bytes': 1e8}
-                for name, each in rows if timers]})
-        del value['rungs'][-1]['app']
+    for row in recorded.rows():
+        if row['name'].partition('@')[0] == app:
+            ran = {**{rung['name']: rung for rung in row['rungs']}, **ran}
+            for where in ('ceilings_gpu', 'ceilings_cpu'):
+                value[where].update(row.get(where, {}))
+    rungs, value['rungs'] = [{**value['rungs'][-1], 'seconds_per_unit': 1e-3, 'fom_flop_per_s': 1e12, 'profile': [],
+                              **ran.get(rung.name, {}), **rung._asdict()} for rung in lessons.ladder(app, SOURCE)], []
+    for rung in rungs:
+        whole = [{'timer': rung['name'], 'calls': 1, 'seconds': rung['seconds_per_unit']}] if rung['profile'] else []
+        value['rungs'].append({**rung, 'processor': 'cpu' if rung['kind'] == 'cpu' else 'gpu',
+                               'profile': [{**timer, 'bytes': 1e8} for timer in whole + rung['profile']]})
     value.update(program=app, options={**value['options'], **dict.fromkeys(programs.EXTENTS[app], '8x8x8')}, absent=[])
     return lesson_of(app, value)
 

@@ -1,6 +1,6 @@
 """Figures of recorded ladders: docs/reference/ladders.json, made from results, and the lessons' links to them.
 
-    ladders()            {name: Ladder}: APP, or APP@what is different, as 'nekbone@512'
+    ladders()            {name: Result}: APP, or APP@what is different, as 'nekbone@512'
     text_of(key)         a figure as text, or Fault
     refreshed(text)      a lesson in which every link to the file has the text of its figure
     keep(folder)         writes the file anew from the results in a folder, and the lessons after it
@@ -25,7 +25,7 @@ import os
 import re
 import subprocess
 import sys
-from typing import NamedTuple, Optional
+from typing import Optional
 
 from .. import ENVIRONMENT, USAGE, Fault, Json, results, shipped
 from ..cli import complain
@@ -40,7 +40,6 @@ LESSONS = (*APPS, 'primer')
 LINK = re.compile(r'\[([^\]]*)\]\(\.\./reference/ladders\.json#([\w@:./-]+)\)')
 KEY = re.compile(r'([\w@-]+)\.([\w-]+)(?:/([\w-]+)|:([\w-]+)|\.(bandwidth|flops|fom|rate|moved))?')
 CEILING = re.compile(r'([\w@-]+)\.ceilings\.(gpu|cpu)\.(read|copy|triad|fma64|fma32)')
-CEILINGS = ('read', 'copy', 'triad', 'fma64', 'fma32')
 INTO = 'ladders.tmp'  # where results are left
 RUNS = {  # what the lessons need, at the sizes of the apps' READMEs; @core: one core
     'nekbone': '--device 0 --elements 16x16x16 --degree 9 --ladder --only gpu --profile',
@@ -64,55 +63,27 @@ RUNS = {  # what the lessons need, at the sizes of the apps' READMEs; @core: one
     'nekbone@cpu': '--device cpu --elements 8x8x8 --degree 9 --ladder --only cpu'}
 
 
-class Rung(NamedTuple):
-    """seconds: per unit; bandwidth and flops: shares of the ceilings of the job, 0 where there is none; fom, rate,
-    moved: per second. timers: seconds per call."""
-    seconds: float
-    unit: str
-    bandwidth: float
-    flops: float
-    fom: float
-    rate: float
-    moved: float
-    timers: dict[str, float]
-
-
-class Ladder(NamedTuple):
-    """ceilings: {'gpu' or 'cpu': rates in the order of CEILINGS}."""
-    machine: str
-    date: str
-    options: str
-    ceilings: dict[str, list[float]]
-    rungs: dict[str, Rung]
+PROGRAM = ('gpu', 'cpu', 'threads', 'ranks', 'date', 'version', 'ceilings_gpu', 'ceilings_cpu')  # what is kept of a result
+RUNG = ('name', 'kind', 'processor', 'verdict', 'unit', 'arithmetic', 'seconds_per_unit', 'bytes_per_unit', 'flop_per_unit',
+        'fom_flop_per_s')
+WHAT = {'bandwidth': 'share_bandwidth', 'flops': 'share_flops', 'fom': 'fom', 'rate': 'flops', 'moved': 'bytes'}
 
 
 # ---- What is kept of a result ----
 
-def rounded(value: Optional[float]) -> float:
-    return float(f'{value or 0:.4g}')
-
-
-def timers_of(rung: figures.Rung) -> dict[str, float]:
-    """Returns {timer: seconds per call} of the phases of a unit."""
-    rows = [(row.timer.split('/')[1:], row) for row in rung.row.profile]
-    return {path[0]: rounded(row.seconds / row.calls) for path, row in rows if len(path) == 1 and row.calls}
-
-
 def compact(path: str) -> Json:
-    """Returns what is kept of a result of --ladder, with the digest of its file: the rungs that are VALID."""
-    result = figures.Result(results.load(path, results.Program))
-    program = result.program
-    rungs = {rung.name: [float(f'{rung.seconds:.5g}'), rung.unit, round(rung.share_bandwidth or 0, 4),
-                         round(rung.share_flops or 0, 4), rounded(rung.fom), rounded(rung.flops), rounded(rung.bytes),
-                         timers_of(rung)]
-             for rung in result.rungs if rung.fom and rung.seconds}
-    jobs = {'gpu': program.ceilings_gpu, 'cpu': program.ceilings_cpu}
-    ceilings = {kind: [rounded(getattr(row, f'{name}_{"flop" if name.startswith("fma") else "bytes"}_per_s'))
-                       for name in CEILINGS] for kind, row in jobs.items() if row}
-    options = ' '.join(f'--{name}={program.options[name]}' for name in EXTENTS[program.program])
-    return {'name': os.path.basename(path)[:-len('.json')], 'gpu': program.gpu, 'cpu': program.cpu,
-            'threads': program.threads, 'date': program.date[:10], 'options': options, 'version': program.version,
-            'result_sha256': sha256_of(path), 'ceilings': ceilings, 'rungs': rungs}
+    """Returns what is kept of a result of --ladder, with the digest of its file: the rungs that are VALID, with the
+    phases of a unit."""
+    program = results.load(path, results.Program)
+    value, rungs = program.to_json(), []
+    for row in value['rungs']:
+        if row['verdict'] == 'VALID' and row.get('fom_flop_per_s'):
+            phases = [{name: timer[name] for name in ('timer', 'calls', 'seconds')} for timer in row.get('profile', ())
+                      if timer['timer'].count('/') == 1 and timer['calls']]
+            rungs.append({**{name: row[name] for name in RUNG if name in row}, **({'profile': phases} if phases else {})})
+    return {'name': os.path.basename(path)[:-len('.json')], **{name: value[name] for name in PROGRAM if name in value},
+            'options': {name: program.options[name] for name in EXTENTS[program.program]},
+            'result_sha256': sha256_of(path), 'rungs': rungs}
 
 
 def rows() -> list[Json]:
@@ -134,10 +105,8 @@ def keep(folder: str) -> list[str]:
 # ---- What lessons take from it ----
 
 @functools.lru_cache(maxsize=None)
-def ladders() -> dict[str, Ladder]:
-    return {row['name']: Ladder(row['gpu'] or f'{row["cpu"]}, {row["threads"]} thread{"s" * (row["threads"] > 1)}',
-                                row['date'], row['options'], row['ceilings'],
-                                {name: Rung(*rung) for name, rung in row['rungs'].items()}) for row in rows()}
+def ladders() -> dict[str, figures.Result]:
+    return {row['name']: figures.Result(results.Program.from_json(row)) for row in rows()}
 
 
 def rate(value: float, unit: str) -> str:
@@ -152,36 +121,44 @@ def time_text(seconds: float) -> str:
 
 def text_of(key: str) -> str:
     """Returns the text of a figure; Fault if there is none."""
-    missing = Fault(ENVIRONMENT, f'{"/".join(FILE)}: nothing is recorded of {key}')
-    found = CEILING.fullmatch(key) or KEY.fullmatch(key)
-    ladder = ladders().get(found[1]) if found else None
-    if not found or not ladder:
-        raise missing
-    if found.re is CEILING:
-        if found[2] not in ladder.ceilings:
-            raise missing
-        return rate(ladder.ceilings[found[2]][CEILINGS.index(found[3])],
-                    'Flop/s' if found[3].startswith('fma') else 'B/s')
-    _, name, other, timer, what = found.groups()
-    rung = ladder.rungs.get(name)
-    if not rung or other and other not in ladder.rungs or timer and timer not in rung.timers or \
-            what and not getattr(rung, what) or what in ('bandwidth', 'flops') and getattr(rung, what) > figures.MOST:
-        raise missing
-    if other:
-        return f'{ladder.rungs[other].seconds / rung.seconds:.3g}'
-    if what in ('bandwidth', 'flops'):
-        return f'{100 * getattr(rung, what):.0f} %'
-    if what:
-        return rate(getattr(rung, what), 'B/s' if what == 'moved' else 'Flop/s')
-    return time_text(rung.timers[timer] if timer else rung.seconds)
+    ceiling, found = CEILING.fullmatch(key), KEY.fullmatch(key)
+    ladder = ladders().get(key.partition('.')[0])
+    if ladder and ceiling:
+        job, unit = ladder.ceilings(ceiling[2]), 'flop' if ceiling[3].startswith('fma') else 'bytes'
+        if job:
+            return rate(getattr(job, f'{ceiling[3]}_{unit}_per_s'), {'flop': 'Flop/s', 'bytes': 'B/s'}[unit])
+    elif ladder and found:
+        rungs = {rung.name: rung for rung in ladder.rungs}
+        said = figure_of(rungs, *found.groups()[1:]) if found[2] in rungs else ''
+        if said:
+            return said
+    raise Fault(ENVIRONMENT, f'{"/".join(FILE)}: nothing is recorded of {key}')
+
+
+def figure_of(rungs: dict[str, figures.Rung], name: str, other: str, timer: str, what: str) -> str:
+    """Returns the text of a rung's figure, or ''."""
+    rung = rungs[name]
+    calls = {row.timer.rpartition('/')[2]: row.seconds / row.calls for row in rung.row.profile}
+    if other or timer:
+        before = rungs[other].seconds if other in rungs else None
+        return f'{before / rung.seconds:.3g}' if before and rung.seconds else time_text(calls[timer]) if timer in calls else ''
+    value: Optional[float] = getattr(rung, WHAT[what]) if what else rung.seconds
+    if not value or what in ('bandwidth', 'flops') and value > figures.MOST:
+        return ''
+    return time_text(value) if not what else f'{100 * value:.0f} %' if what in ('bandwidth', 'flops') else rate(
+        value, 'B/s' if what == 'moved' else 'Flop/s')
 
 
 def told(key: str) -> str:
     """Returns where a figure is from, in a line; the lesson says the size of the app's own ladder."""
     name = key.partition('.')[0]
     ladder = ladders().get(name)
-    size = f', {ladder.options}' if ladder and '@' in name else ''
-    return f'{ladder.machine}, {ladder.date}{size}' if ladder else 'not recorded'
+    if not ladder:
+        return 'not recorded'
+    program = ladder.program
+    machine = program.gpu or f'{program.cpu}, {program.threads} thread{"s" * (program.threads > 1)}'
+    size = ' '.join(f'--{option}={value}' for option, value in program.options.items())
+    return f'{machine}, {program.date[:10]}' + f', {size}' * ('@' in name)
 
 
 def refreshed(text: str) -> str:
