@@ -12,7 +12,7 @@ from unittest import mock
 import helper
 from helper import SOURCE
 from rooftop_suite import Fault, results
-from rooftop_suite.course import climb, drawings, lesson_page, lessons, notebook, recorded, tasks
+from rooftop_suite.course import drawings, lesson_page, lessons, notebook, recorded, tasks
 from rooftop_suite.pages import plots
 from rooftop_suite.results import figures
 
@@ -169,42 +169,6 @@ class Figures(unittest.TestCase):
             made = recorded.compact('x')
         first = next(rung for rung in result.rungs if rung.fom)
         self.assertEqual((made['rungs'][0]['name'], made['rungs'][0]['seconds_per_unit']), (first.name, first.seconds))
-
-
-NCU = """==PROF== Connected to process 7
-  void ax<10>(view_t, const double *) (4096, 1, 1)x(100, 1, 1), Context 1, Stream 7, Device 0, CC 9.0
-    Section: GPU Speed Of Light Throughput
-    ----------------------- ----------- ------------
-    Metric Name             Metric Unit Metric Value
-    DRAM Frequency                  Ghz         3.20
-    DRAM Throughput                   %        61.31
-    L2 Cache Throughput               %        40.00
-    OPT   This kernel has 50 % of everything.
-    Section: Occupancy
-    Achieved Occupancy                %        31.20
-"""
-
-
-class Counting(helper.InFolder):
-    """Nsight Compute, played by a script; its words are those of version 2024."""
-
-    def count(self, text):
-        os.makedirs('tools', exist_ok=True)
-        pathlib.Path('tools/ncu').write_text(f'#!/bin/sh\ncat <<"end"\n{text}end\n')
-        os.chmod('tools/ncu', 0o755)
-        with mock.patch.dict(os.environ, PATH=f'tools:{os.environ["PATH"]}'):
-            counters = climb.Counters('/x/nekbone', ['--degree=9'])
-            return counters.of('layered'), counters.of('packed'), counters.why
-
-    def test_a_line_per_kernel(self):
-        said = ['ax<10>; DRAM 61.31 %; L2 40.00 %; occupancy 31.20 %']
-        self.assertEqual(self.count(NCU), (said, said, ''))
-
-    def test_it_is_not_permitted(self):
-        first, second, why = self.count('==ERROR== ERR_NVGPUCTRPERM - The user does not have permission\n')
-        self.assertEqual((first, second), ([], []))
-        self.assertIn('the driver does not permit counters to this user; ncu --section SpeedOfLight', why)
-        self.assertTrue(why.endswith('/x/nekbone --seconds 0 --degree=9 --rung NAME would run it'), why)
 
 
 class Recording(helper.InFolder):

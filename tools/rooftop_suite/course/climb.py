@@ -8,20 +8,16 @@ import difflib
 import os
 import re
 import shlex
-import shutil
 
 from .. import ENVIRONMENT, INVALID, USAGE, VALID, Fault, results, source_tree
 from ..cli import minutes, seconds
-from ..measure import machine, programs
+from ..measure import programs
 from ..measure.progress import Line
 from ..results import disk, figures
 from . import lesson_page, lessons, notebook
-from .lesson_page import Page, kernel_name
+from .lesson_page import Page
 
-WANTED = {'DRAM Throughput': 'DRAM', 'L2 Cache Throughput': 'L2', 'L1/TEX Cache Throughput': 'L1',
-          'Compute (SM) Throughput': 'SM', 'Achieved Occupancy': 'occupancy'}  # counters, and what they are called here
 ALIKE = 0.4  # of the lines: with less in common, functions are shown and no diff
-NCU = ('--section', 'SpeedOfLight', '--section', 'Occupancy', '--launch-skip', '20', '--launch-count', '3')
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,37 +56,6 @@ def run_ladder(program: str, words: list[str], folder: str) -> figures.Result:
     finally:
         disk.remove(part)
     return figures.Result(program_result)
-
-
-# ---- Tools of the CUDA toolkit ----
-
-class Counters:
-    """Nsight Compute, if it is installed and permitted. why: the reason why it was not used, and what would run it."""
-
-    def __init__(self, program: str, words: list[str]) -> None:
-        self.command = [*NCU, program, '--seconds', '0', *words, '--rung']
-        self.ncu, self.why = shutil.which('ncu') or shutil.which(os.path.join(
-            os.environ.get('CUDA_HOME', '/usr/local/cuda'), 'bin', 'ncu')), ''
-        if not self.ncu:
-            self.give_up('no ncu on PATH')
-
-    def give_up(self, why: str) -> None:
-        self.ncu, self.why = None, f'{why}; {shlex.join(["ncu", *self.command])} NAME would run it'
-
-    def of(self, rung: str) -> list[str]:
-        """Returns a line per kernel: its name, and the percentages that WANTED names."""
-        text = machine.said(self.ncu, *self.command, rung, limit=300) if self.ncu else ''
-        lines: list[str] = []
-        for line in text.splitlines():
-            found = re.fullmatch(r' {4}(.*?)  +%  +([\d.,]+)', line)
-            if re.match(r' {2}\S', line):
-                lines.append(kernel_name(line.strip()))
-            elif found and found[1] in WANTED and lines:
-                lines[-1] += f'; {WANTED[found[1]]} {found[2]} %'
-        if self.ncu and not lines:
-            self.give_up('the driver does not permit counters to this user' if 'ERR_NVGPUCTRPERM' in text else
-                         'ncu printed nothing')
-        return lines
 
 
 # ---- A page per rung ----
@@ -156,14 +121,9 @@ def main(args: argparse.Namespace) -> int:
         add_sources(args.app, pages, tree)
     else:
         print('no code: this suite is installed; give --source DIR')
-    counters = Counters(program, words)
-    timed = [one for one in pages if one.kind == 'cuda' and one.rung and one.rung.row.right and not args.result]
-    for one in timed:
-        one.counters = counters.of(one.name)
     if args.result:
         words = [f'--{name}={result.program.options[name]}' for name in programs.EXTENTS[args.app]]
-    whole = lesson_page.Lesson(args.app, lesson, result, pages, shlex.join([args.app, '--ladder', *words]),
-                               f'No counters of Nsight Compute: {counters.why}.' if timed and counters.why else '')
+    whole = lesson_page.Lesson(args.app, lesson, result, pages, shlex.join([args.app, '--ladder', *words]))
     written = os.path.join(folder, 'lesson.html')
     disk.save_bytes(written, lesson_page.html(whole).encode('utf-8', 'replace'))
     if args.notebook:

@@ -15,7 +15,6 @@ from . import drawings, lessons, recorded
 
 NEAR = 0.6  # of a ceiling: less, and something else sets the time
 MOST_CODE = 25  # lines per rung
-LONGEST = 40  # letters of a kernel's name
 RATE = re.compile(r'\d\s(?:GB/s|TB/s|GFlop/s|TFlop/s)')
 
 
@@ -33,7 +32,6 @@ class Page:
     changed: list[str] = field(default_factory=list)
     path: str = ''
     functions: str = ''
-    counters: list[str] = field(default_factory=list)
 
     def code(self) -> tuple[str, list[str]]:
         """Returns what it is, and the first lines of the diff, or else of the functions."""
@@ -46,13 +44,12 @@ class Page:
 
 @dataclass(repr=False, eq=False)
 class Lesson:
-    """A whole lesson. note: a line below the figures."""
+    """A whole lesson."""
     app: str
     text: lessons.Lessons
     result: figures.Result
     pages: list[Page]
     command: str
-    note: str = ''
 
     @property
     def here(self) -> list[Page]:
@@ -139,12 +136,6 @@ def timers(rung: figures.Rung, result: figures.Result) -> list[str]:
     return [f'{"of time":>8}  {"per call":>8}  {"of bandwidth":>12}', *lines] if lines else []
 
 
-def kernel_name(name: str) -> str:
-    """Returns the name of a kernel without its types and what Kokkos puts around it."""
-    inner = re.sub(r'^Kokkos::Impl::\w+<(?:Kokkos::Impl::)?|^void | ?\(.*', '', name)
-    return inner if len(inner) <= LONGEST else inner[:LONGEST - 1] + '…'
-
-
 def machine(lesson: Lesson, one: Page) -> list[tuple[str, str]]:
     """Returns paragraphs and blocks on what was measured: (text, block) pairs; either may be empty."""
     rung = one.rung
@@ -159,9 +150,7 @@ def machine(lesson: Lesson, one: Page) -> list[tuple[str, str]]:
     said = [(least(rung, lesson.result), ''), (f'On this machine: {named}.', ''),
             (f'{rung.verdict}, {len(rung.row.checks)} checks held{disturbed}. What limits it here: '
              f'{limiter(rung, lesson.result.program.threads)}.', '')]
-    tables = (('Where the time goes:', timers(rung, lesson.result)),
-              ('Counters:', one.counters))
-    said += [(name, '\n'.join(lines)) for name, lines in tables if lines]
+    said.append(('Where the time goes:' if rung.row.profile else '', '\n'.join(timers(rung, lesson.result))))
     return [pair for pair in said if any(pair)]
 
 

@@ -106,19 +106,6 @@ def check_gpus(program: Optional[str]) -> Findings:
         yield Finding('FIX', 'architectures', f'the programs are for {built or "?"}, the GPU is {missing}',
                       f'configure --with-cuda-arch={missing}: else the driver compiles other code at start') \
             if missing else Finding('OK', 'architectures', cuda)
-    if wanted:
-        yield check_counters()
-
-
-def check_counters() -> Finding:
-    """Checks that users may read the GPU's counters (Nsight Compute)."""
-    ncu = machine.said('ncu', '--version').strip().splitlines()
-    if not ncu:
-        return Finding('NOTE', 'counters', 'no ncu on PATH', 'install Nsight Compute: climb then prints its counters')
-    if re.search(r'RmProfilingAdminOnly:\s*1', machine.read('/proc/driver/nvidia/params')) and os.geteuid() != 0:
-        return Finding('FIX', 'counters', 'only root may read them', 'options nvidia NVreg_RestrictProfilingToAdminUsers=0 '
-                       'in /etc/modprobe.d, then load the driver again')
-    return Finding('OK', 'counters', ncu[-1])
 
 
 # ---- MPI ----
