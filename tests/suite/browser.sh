@@ -2,13 +2,12 @@
 # Long: RT_CHECK_LONG. ROOFTOP_SHOTS names a folder for the screenshots.
 . "${abs_top_srcdir:-.}/tests/suite/lib.sh" || exit 1
 [ "${RT_CHECK_LONG:-0}" != 0 ] || skip "only with make check-long"
-chromium=$(command -v chromium || command -v chromium-browser) || skip "no Chromium (Debian: chromium)"
-
-"$python" -c "import jinja2, matplotlib" 2>/dev/null || skip "no Jinja2 or no Matplotlib"
+command -v chromedriver >/dev/null || skip "no driver of Chromium (Debian: chromium-driver)"
+"$python" -c "import jinja2, matplotlib, selenium" 2>/dev/null || skip "no Jinja2, Matplotlib or Selenium (Debian: python3-selenium)"
 "$python" "$here/tests/suite/samples.py" "$here" || exit 1
 for folder in whole hostile; do
     ends 0 "$python" "$here/tools/rooftop" report $folder
-    "$python" "$here/tests/suite/browser.py" "$chromium" $folder/report.html ${ROOFTOP_SHOTS-}
+    "$python" "$here/tests/suite/browser.py" $folder/report.html ${ROOFTOP_SHOTS-}
     case $? in
         0) ;;
         77) exit 77 ;;
@@ -28,7 +27,7 @@ for name, text in pages.items():
     open(f'{name}.html', 'w').write(text.replace('<details>', '<details open>'))
 end
 for page in lesson slides primer; do
-    "$python" "$here/tests/suite/browser.py" "$chromium" $page.html ${ROOFTOP_SHOTS-} || fail "$page: the page in Chromium"
+    "$python" "$here/tests/suite/browser.py" $page.html ${ROOFTOP_SHOTS-} || fail "$page: the page in Chromium"
 done
 
 # browser.py finds its faults: a page that is too wide, has a script that fails, and asks the network.
@@ -39,8 +38,8 @@ cat >bad.html <<'EOF'
 <text x="195" y="20" style="font: 12px sans-serif">outside</text><text x="10" y="90" style="font: 5px serif">tiny</text>
 </svg></figure><script>nothing.there()</script>
 EOF
-"$python" "$here/tests/suite/browser.py" "$chromium" bad.html >bad.out && fail "nothing is wrong with a bad page"
-for word in "the page is 2000 wide" "too little contrast" "asks for http" "script:" "'two' lies over 'one'" \
+"$python" "$here/tests/suite/browser.py" bad.html >bad.out && fail "nothing is wrong with a bad page"
+for word in "the page is 2000 wide" "too little contrast" "asks for http" "nothing is not defined" "'two' lies over 'one'" \
     "'outside': outside of its plot" "'tiny': 5.0 px" "picture not shown"; do
     grep -qF -e "$word" bad.out || fail "browser.py does not find: $word: $(cat bad.out)"
 done
