@@ -134,7 +134,7 @@ refused "invalid choice: 'gfm9'" --form gfm9 --dt 20e-6 --output d
 refused "invalid number above 0 value: 'nan'" --form gfm2 --dt nan --output d
 refused "cannot write into nowhere" --form gfm2 --dt 20e-6 --output nowhere/d
 mkfifo fifo
-refused "--output fifo: it is not a regular file" --form gfm2 --dt 20e-6 --output fifo
+refused "fifo: it is not a regular file" --form gfm2 --dt 20e-6 --output fifo
 refused "above Vp / sqrt(2)" --form gfm2 --dt 20e-6 --vs-max 150 --output d
 refused "exclude each other" --all --dt 20e-6
 refused "unrecognized arguments: --sample" --form gfm2 --dt 20e-6 --output d --sample

@@ -7,14 +7,11 @@ scale="$rooftop scale nekbone --bindir bin --seconds 0.1"
 # Two ranks are 1.6 times as fast as one, and so on; 2 or 4 ranks cannot share 7x7x7 elements.
 ends 0 $scale --launcher 'env RANKS={ranks}' --ranks 1,2,4 --into sc
 [ "$(grep -c '80\.0 %' out)" = 4 ] && [ "$(grep -c '100\.0 %' out)" = 2 ] || fail "efficiencies: $(cat out)"
-grep -q -- '--elements 6x6x6 ' sc/.strong-4-nekbone.command || fail "strong: $(cat sc/.strong-4-nekbone.command)"
-grep -q -- '--size tiny ' sc/.weak-4-nekbone.command || fail "weak: $(cat sc/.weak-4-nekbone.command)"
+grep -q '"elements": "6x6x6"' sc/strong-4-nekbone.json && grep -q '"size": "tiny"' sc/weak-4-nekbone.json || fail "other problems: $(ls sc)"
 [ "$(grep -c '80\.0 % *5\.0 % *15\.0 % *0\.0 % *0\.0 %' out)" = 4 ] || fail "phases: $(cat out)"
 [ "$(grep -c '100\.0 % *-  *-  *-  *-$' out)" = 2 ] || fail "one rank has messages: $(cat out)"
 ends 0 $rooftop verify sc/scale-nekbone.json
 [ "$(wc -l <"$STANDIN_LOG")" = 6 ] || fail "$(wc -l <"$STANDIN_LOG") runs, not one of one rank for either, and two each"
-ends 0 $scale --launcher 'env RANKS={ranks}' --ranks 1,2,4 --into sc
-[ "$(wc -l <"$STANDIN_LOG")" = 6 ] || fail "runs that were there have run again"
 
 # Four ranks fail: earlier points are kept, and the status says that the series is not whole.
 cat >launch <<'END'

@@ -4,11 +4,12 @@ import math
 import os
 import sys
 import time
-from typing import Any, NoReturn
+from typing import Any
 
 sys.dont_write_bytecode = True
 sys.path.insert(1, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from rooftop_suite import Fault  # noqa: E402: only now is it on the path
+from rooftop_suite import ENVIRONMENT, INVALID, USAGE, Fault  # noqa: E402: only now is it on the path
+from rooftop_suite.cli import Parser, count, seconds  # noqa: E402: seconds is a number from 0
 from rooftop_suite.results import disk  # noqa: E402
 
 # One thread in the BLAS gives the same sums, and so the same bits, on any number of cores.
@@ -22,36 +23,14 @@ VP, RHO, F1, F2 = 200.0, 1000.0, 500.0, 5000.0  # m/s, kg/m^3, Hz at which --dam
 INPUTS = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../inputs/gfnn-wave'))
 
 
-def end(status: int, text: object) -> NoReturn:
-    print(f'train-gfnn: {text}', file=sys.stderr)
-    sys.exit(status)
-
-
-class Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        end(2, f'{message}; see --help')
-
-
 def number(text: str) -> float:
-    value = float(text)
-    if not (math.isfinite(value) and value > 0):
+    value = seconds(text)
+    if value == 0:
         raise ValueError
     return value
 
 
-def not_negative(text: str) -> float:
-    return 0.0 if float(text) == 0 else number(text)
-
-
-def count(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError
-    return value
-
-
-for kind, said in ((number, 'number above 0'), (not_negative, 'number from 0'), (count, 'count from 1')):
-    kind.__name__ = said  # argparse: "invalid <said> value: 'x'"
+number.__name__ = 'number above 0'  # argparse: "invalid <name> value: 'x'"
 
 
 def options() -> tuple[Parser, argparse.Namespace]:
@@ -65,7 +44,7 @@ def options() -> tuple[Parser, argparse.Namespace]:
     for name, value, text in (('ds', 1e-3, 'side of an element (m)'), ('vs-min', 50.0, 'least S-wave speed (m/s)'),
                               ('vs-max', 120.0, 'largest'), ('base', 80.0, "Vs of gf8's kernel")):
         p.add_argument(f'--{name}', type=number, default=value, metavar='X', help=f'{text}; {value:g}')
-    p.add_argument('--damping', type=not_negative, default=1e-3, metavar='H', help='h; 0.001')
+    p.add_argument('--damping', type=seconds, default=1e-3, metavar='H', help='h; 0.001')
     p.add_argument('--samples', type=count, default=2600, metavar='N', help='patches per training model; 2600')
     p.add_argument('--epochs', type=count, default=25, metavar='N', help='25')
     p.add_argument('--seed', type=count, default=1, metavar='N', help='1')
@@ -93,10 +72,7 @@ def check(p: Parser, o: argparse.Namespace) -> None:
     if not (os.path.isdir(folder) and os.access(folder, os.W_OK)):
         p.error(f'cannot write into {folder}')
     if not o.all:
-        try:
-            disk.check_writable(o.output)
-        except OSError as error:
-            p.error(f'--output {o.output}: {error.strerror}')
+        disk.check_writable(o.output)
 
 
 def train(form: str, nd: int, dt: float, path: str, o: argparse.Namespace) -> None:
@@ -131,22 +107,26 @@ def train(form: str, nd: int, dt: float, path: str, o: argparse.Namespace) -> No
     print(f'  {path}: {os.path.getsize(path)} bytes, {time.monotonic() - start:.0f} s', flush=True)
 
 
-def main() -> None:
-    p, o = options()
-    check(p, o)
+def main() -> int:
     try:
+        p, o = options()
+        check(p, o)
         import numpy, torch
+        for form, nd, dt in SHIPPED if o.all else [(o.form, o.reach, o.dt)]:
+            reach = '' if nd == 3 else f'-nd{nd}'
+            train(form, nd, dt, os.path.join(INPUTS, f'{form}{reach}-dt{dt * 1e6:.0f}us.gfnn') if o.all else o.output, o)
+        return 0
     except ImportError as error:
-        end(3, f'{error.name} is missing: install PyTorch and NumPy (Debian: apt-get install python3-torch)')
-    try:
-        if o.all:
-            for form, nd, dt in SHIPPED:
-                reach = '' if nd == 3 else f'-nd{nd}'
-                train(form, nd, dt, os.path.join(INPUTS, f'{form}{reach}-dt{dt * 1e6:.0f}us.gfnn'), o)
-        else:
-            train(o.form, o.reach, o.dt, o.output, o)
-    except (ArithmeticError, OSError, Fault) as error:
-        end(1, error)
+        status, said = ENVIRONMENT, f'{error.name} is missing: install PyTorch and NumPy (Debian: apt-get install python3-torch)'
+    except Fault as fault:
+        status, said = fault.status, str(fault)
+    except OSError as error:
+        status, said = USAGE, f'{error.filename}: {error.strerror}'
+    except ArithmeticError as error:
+        status, said = INVALID, str(error)
+    print(f'train-gfnn: {said}', file=sys.stderr)
+    return status
 
 
-main()
+if __name__ == '__main__':
+    sys.exit(main())

@@ -4,6 +4,7 @@ A turn is a run of each, close together, so that what slows the machine slows bo
 The ratio is the median over the turns, its interval the sign test's: it supposes nothing about the noise. Turns go on
 until the interval is known to PRECISE, or the time is over. A turn in which the machine was disturbed does not count.
 """
+import itertools
 import math
 import statistics
 import time
@@ -42,13 +43,8 @@ class Speed(NamedTuple):
 
 def outer(n: int) -> int:
     """Returns how many of n sorted values are outside of the interval of their median, at each end."""
-    below, chance = 0, 0.0
-    while below <= n // 2:
-        chance += math.comb(n, below) / 2.0 ** n
-        if chance > RISK / 2:
-            return below - 1
-        below += 1
-    return 0
+    chances = itertools.accumulate(math.comb(n, below) / 2.0 ** n for below in range(n // 2 + 1))
+    return max(sum(chance <= RISK / 2 for chance in chances) - 1, 0)
 
 
 def speed(ratios: Sequence[float]) -> Optional[Speed]:
@@ -69,7 +65,7 @@ class Outcome(NamedTuple):
 
 def judged(ratios: list[float], disturbed: list[str], spent: float) -> Outcome:
     """Returns what turns show: the ratios of quiet ones, and what disturbed each of the others."""
-    found, turns = speed(ratios), len(ratios) + len(disturbed)
+    found, turns, why = speed(ratios), len(ratios) + len(disturbed), ''
     if len(ratios) < MANY * turns or disturbed and not found:
         said = max(disturbed, key=disturbed.count)
         why = f'the machine was disturbed in {len(disturbed)} of {turns} turns ({said}): nothing is said about ' \
@@ -79,9 +75,7 @@ def judged(ratios: list[float], disturbed: list[str], spent: float) -> Outcome:
     elif not found.word:
         why = f'the ratio is between {found.low:.2f} and {found.high:.2f} after {found.turns} turns: the machine is too ' \
             'noisy to tell; grade again on a quiet one, or give more --seconds'
-    else:
-        return Outcome(found, '', turns)
-    return Outcome(None, why, turns)
+    return Outcome(None if why else found, why, turns)
 
 
 Timed = Union[results.Rung, str]  # a rung with its time, or why there is none

@@ -5,12 +5,12 @@ slightly fewer elements where the boxes of some number of ranks would not divide
 efficiency = FOM(p) / (p FOM(1)), because the shapes that fit p ranks are not exactly p times as large. If the smallest
 number of ranks is above 1, it takes the place of 1. One solve with the timers on says where the time of an average rank
 goes. Exposed communication is what is not computing: the part of packing, messages, sums and waiting that
-computation did not hide; one rank has none. Results are kept as in `rooftop run`: finished runs are not repeated.
+computation did not hide; one rank has none.
 """
 import argparse
 import math
 import os
-import shlex
+import shutil
 import sys
 from collections.abc import Sequence
 
@@ -20,7 +20,6 @@ from ..results import Point, Program, Scale, disk
 from ..results.judge import efficiency_of
 from ..results.records import Record
 from . import machine, programs
-from .run import lock
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,14 +59,14 @@ def divided(extents: str, by: int) -> str:
 
 
 class Scaling:
-    """The runs of an app. ran: there is a result; status: of the command."""
+    """The runs of an app. ran: the results by name; status: of the command."""
 
     def __init__(self, args: argparse.Namespace) -> None:
         self.args, self.program = args, programs.find(args.app, args.bindir)
         most = len(machine.gpus()) or len(os.sched_getaffinity(0))
         self.ranks: list[int] = args.ranks or [1 << i for i in range(most.bit_length())]
         self.launcher = programs.launcher_words(args.launcher, 2)
-        self.status, self.ran = VALID, False
+        self.status, self.ran = VALID, dict[str, Program]()
         if args.threads is None and not self.launcher:
             args.threads = max(1, machine.cores() // max(self.ranks))
         given = {'seconds': f'{args.seconds:g}', 'device': args.device, 'threads': args.threads, 'nonce': args.nonce}
@@ -75,29 +74,19 @@ class Scaling:
 
     def run(self, kind: str, ranks: int, problem: list[str]) -> Program:
         """Runs the program, unless it was run so before; Fault if that gives no result."""
-        name, words = f'{kind}-{ranks}-{self.args.app}', [*problem, *self.common]
-        json, output, command = (os.path.join(self.args.into, file) for file in (
-            f'{name}.json', f'{name}.out', f'.{name}.command'))
-        asked = shlex.join([self.program, *self.launcher, *words])
-        try:
-            kept = disk.read_bytes(command).decode() == asked and results.load(json, Program, self.args.nonce or '')
-        except (OSError, Fault):
-            kept = None
-        if kept:
-            self.ran = True
-            return kept
+        name = f'{kind}-{ranks}-{self.args.app}'
+        if name in self.ran:
+            return self.ran[name]
+        path = os.path.join(self.args.into, name)
         print(f'{name}: {self.args.app} on {ranks}', file=sys.stderr, flush=True)
-        got = programs.measure(self.program, words, json, output, self.launcher, ranks, self.args.nonce or '',
-                               self.args.limit)
+        got = programs.measure(self.program, [*problem, *self.common], f'{path}.json', f'{path}.out', self.launcher, ranks,
+                               self.args.nonce or '', self.args.limit)
         if not got.result:
-            if not self.ran:  # a refusal leaves nothing
-                disk.remove(output)
-            raise Fault(programs.status_of(got.ended), f'{name}: {got.why}' + f' (see {output})' * self.ran)
+            raise Fault(programs.status_of(got.ended), f'{name}: {got.why}' + f' (see {path}.out)' * bool(self.ran))
         if got.result.ranks != ranks:
             raise Fault(ENVIRONMENT, f'{name}: the program ran on {got.result.ranks} ranks: was it built with the MPI of '
                         'the launcher?')
-        self.ran = True
-        disk.save_bytes(command, asked.encode())
+        self.ran[name] = got.result
         print(f'{name}: {minutes(got.ended.seconds)}', file=sys.stderr, flush=True)
         return got.result
 
@@ -186,19 +175,16 @@ def main(args: argparse.Namespace) -> int:
     args.into = args.into or f'scale-{args.app}'
     scaling, new = Scaling(args), not os.path.isdir(args.into)
     disk.make_folder(args.into, USAGE)
-    held = lock(args.into)
     try:
         found = {kind: scaling.series(kind) for kind in ('strong', 'weak')}
-        scale = Scale.from_json({
-            'schema': results.SCHEMA, 'kind': 'scale', 'app': args.app, 'size': args.size, 'nonce': args.nonce or '',
-            'over': 'GPUs' if machine.gpus() and args.device != 'cpu' else 'ranks',
-            'command': ['rooftop', *sys.argv[1:]], 'environment': machine.environment(), **found})
-        disk.save(os.path.join(args.into, f'scale-{args.app}.json'), scale.to_json())
     finally:
-        os.close(held)
-        if not scaling.ran:
-            disk.remove(os.path.join(args.into, '.lock'))
-            os.rmdir(args.into) if new and not os.listdir(args.into) else None
+        if new and not scaling.ran:  # a refusal leaves nothing
+            shutil.rmtree(args.into)
+    scale = Scale.from_json({
+        'schema': results.SCHEMA, 'kind': 'scale', 'app': args.app, 'size': args.size, 'nonce': args.nonce or '',
+        'over': 'GPUs' if machine.gpus() and args.device != 'cpu' else 'ranks',
+        'command': ['rooftop', *sys.argv[1:]], 'environment': machine.environment(), **found})
+    disk.save(os.path.join(args.into, f'scale-{args.app}.json'), scale.to_json())
     for kind, points in found.items():
         print_series(kind, points)
     return scaling.status
