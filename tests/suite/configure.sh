@@ -22,7 +22,7 @@ says() {
     (cd "$2" && "$3") >out 2>&1
     grep -q "$1" out && [ "$(wc -l <out)" = 1 ] || fail "$3 in $2: $(cat out)"
 }
-for name in 'a b' "it's" 'a;touch ran' 'a$b' 'a\b' $'a\nb' $'a\tb' 'a"b' 'a[b' 'a]b' 'a:b' 'a=b' 'a%b' 'a#b'; do
+for name in 'a b' 'a;touch ran' $'a\nb' 'a[b' 'a%b'; do
     mkdir "$name" && cp folders "$name"
     says 'would misread the path' "$name" ../folders
     says 'would misread the path' plain "../$name/folders"

@@ -39,7 +39,7 @@ starts 0 check --yes
 [ "$did" = "bootstrap,configure,make check TESTS=,make check," ] || fail "check did: $did"
 starts 2 chekc
 # A folder that make would misread is refused before anything is written.
-for name in 'a b' "it's" 'a;touch ran' 'a$b' 'a\b' $'a\nb' $'a\tb' 'a"b' 'a[b' 'a:b' 'a=b' 'a%b' 'a#b'; do
+for name in "it's" 'a$b' 'a\b' $'a\tb' 'a"b' 'a:b' 'a=b' 'a#b'; do
     mkdir "$name" && cp quickstart "$name"
     refused 3 "make or the shell would misread the path" "$name/quickstart" --yes
     [ "$(ls -A "$name")" = quickstart ] || fail "in $name it leaves $(ls -A "$name")"

@@ -6,12 +6,6 @@ export MPLCONFIGDIR=$work/mpl
 without=$rooftop rooftop=$pages
 "$python" "$here/tests/suite/samples.py" "$here" || exit 1
 
-ends 0 $rooftop report whole
-says "report: whole/report.html; 16 plots"
-"$python" "$here/tests/suite/judge_page.py" whole/report.html whole 16 || failed=1
-ends 0 $rooftop report hostile
-"$python" "$here/tests/suite/judge_page.py" hostile/report.html hostile 4 || failed=1
-
 # --- what --picture wrote ---
 gfnn="$top/apps/gfnn-wave/gfnn-wave --device cpu --threads 1 --seconds 0 --elements 8x7x6 --steps 1 --precond bj --rung solve-simd"
 app=gfnn-wave
@@ -20,11 +14,17 @@ app=fun3d-mcpi
 valid flow "$top/apps/fun3d-mcpi/fun3d-mcpi" --device cpu --threads 1 --seconds 0 --surface 5 --layers 8 --rung flow-simd --steps 1 --picture flow.vtu
 ends 3 $without picture flow.vtu
 says "flow.vtu: a picture needs matplotlib"
-for words in whole/gfnn-wave-picture.vti "whole/gfnn-wave-picture.vti --array residual" flow.vtu "flow.vtu --array Mach"; do
+for words in "whole/gfnn-wave-picture.vti --array residual" "flow.vtu --array Mach"; do
     ends 0 $rooftop picture $words --output x.png
     [ "$(od -An -tu1 -j18 -N6 x.png | tr -s ' ')" = " 3 32 0 0 2 188" ] || fail "picture $words: not 800x700 pixels"
 done
+
+# --- the pages ---
 ends 0 $rooftop report whole
+says "report: whole/report.html; 16 plots"
+"$python" "$here/tests/suite/judge_page.py" whole/report.html whole 16 || failed=1
+ends 0 $rooftop report hostile
+"$python" "$here/tests/suite/judge_page.py" hostile/report.html hostile 4 || failed=1
 grep -q 'src="data:image/png' whole/report.html && grep -q 'The wave: uz, ' whole/report.html || fail "the page shows no wave"
 head -c 1500 flow.vtu >cut.vtu
 refuses 2 "flow.vtu: no file of --picture that can be drawn: no array p; it has density, velocity, Cp, Mach" picture flow.vtu --array p

@@ -242,17 +242,6 @@ def short(found: Found) -> str:
     return f'VALID, {speed}' + "; it is the repository's file" * found.original
 
 
-def neighbours(bench: Bench, found: Found, scratch: str) -> list[str]:
-    """Returns a line on the rungs beside it, by one run each: for a first look, not for a mark."""
-    said = []
-    for name in bench.task.neighbours:
-        got = bench.run(bench.program, name, bench.options, scratch)
-        rung = got.rungs[0] if isinstance(got, figures.Result) else None
-        if rung and rung.seconds and found.seconds_per_unit and not rung.row.disturbed:
-            said.append(f'{rung.seconds / found.seconds_per_unit:.1f} times as fast as {name}')
-    return [f'about {", ".join(said)} (one run each)'] if said else []
-
-
 def save(path: Optional[str], found: list[Found]) -> None:
     """Writes the table that was asked for."""
     if not path:
@@ -286,46 +275,42 @@ def submissions(folder: str, task: tasks.Task) -> list[Found]:
     return found
 
 
+def judge(bench: Bench, one: Found, text: Union[str, Fault], line: Line) -> Optional[figures.Result]:
+    """Grades a submission of a class, whatever it does."""
+    try:
+        if isinstance(text, Fault):
+            raise text
+        return grade(bench, one, text, line)
+    except (Fault, OSError, MemoryError, ValueError) as fault:
+        one.verdict, one.why = '', str(fault) or type(fault).__name__
+        return None
+
+
 def grade_all(bench: Bench, found: list[Found]) -> int:
-    """Grades every submission, whatever one of them does."""
-    texts: list[Union[str, Fault]] = []
+    """Grades every submission, and says what was found: in one line each, or all of it if there is one file."""
+    args, texts = bench.args, list[Union[str, Fault]]()
     for one in found:  # before the first one runs: none can change another
         try:
-            texts.append(text_in(one.file, follow=False))
+            texts.append(text_in(one.file, follow=not args.all))
         except Fault as fault:
             texts.append(fault)
     width = max(len(one.submission) for one in found)
     for i, (one, text) in enumerate(zip(found, texts), 1):
         line = Line()
-        try:
-            if isinstance(text, Fault):
-                raise text
-            grade(bench, one, text, line)
-        except (Fault, OSError, MemoryError, ValueError) as fault:
-            one.verdict, one.why = '', str(fault) or type(fault).__name__
-        line.say(f'[{i}/{len(found)}] {one.submission:{width}}  {short(one)}')
-        save(bench.args.csv, found[:i])
+        first = judge(bench, one, text, line)
+        if args.all:
+            line.say(f'[{i}/{len(found)}] {one.submission:{width}}  {short(one)}')
+        save(args.csv, found[:i])
     right = sum(one.verdict == 'VALID' for one in found)
-    print(f'{bench.task.app} {bench.task.name}: {right} of {len(found)} right')
-    if any(one.verdict == 'INVALID' for one in found):
-        return INVALID
-    return VALID if right == len(found) else ENVIRONMENT
-
-
-def grade_one(bench: Bench, scratch: str) -> int:
-    args, line = bench.args, Line()
-    found = Found(os.path.basename(args.file), args.file)
-    first = grade(bench, found, text_in(args.file), line)
-    save(args.csv, [found])
-    if not found.verdict:
-        raise Fault(ENVIRONMENT, f'{args.name}: could not be judged: {found.why}')
-    if line.live:
-        line.say('')
-    print('\n'.join(lines_of(found, first)))
-    if found.ratio is not None:
-        print('\n'.join(neighbours(bench, found, scratch)))
-    print(f'{args.app} {args.name}: {found.verdict}')
-    return VALID if found.verdict == 'VALID' else INVALID
+    wrong = any(one.verdict == 'INVALID' for one in found)
+    if args.all:
+        print(f'{args.app} {args.name}: {right} of {len(found)} right')
+    elif not found[0].verdict:
+        raise Fault(ENVIRONMENT, f'{args.name}: could not be judged: {found[0].why}')
+    else:
+        line.say('') if line.live else None
+        print('\n'.join([*lines_of(found[0], first), f'{args.app} {args.name}: {found[0].verdict}']))
+    return INVALID if wrong else VALID if right == len(found) else ENVIRONMENT
 
 
 def main(args: argparse.Namespace) -> int:
@@ -334,7 +319,7 @@ def main(args: argparse.Namespace) -> int:
         raise Fault(USAGE, 'give a FILE to grade, or --all FOLDER')
     if args.file and not os.path.isfile(args.file):
         raise Fault(USAGE, f'{args.file}: no such file')
-    todo = submissions(args.all, task) if args.all else []
+    todo = submissions(args.all, task) if args.all else [Found(os.path.basename(args.file), args.file)]
     if args.csv:
         disk.check_writable(args.csv)
     refused = sandbox.refused()
@@ -343,10 +328,8 @@ def main(args: argparse.Namespace) -> int:
     if refused:
         print(f'rooftop: submissions run unconfined: {refused}', file=sys.stderr)
     os.environ.setdefault('ROOFTOP_INPUTS', os.path.join(task.tree, 'inputs'))  # the solution's program is elsewhere
-    with tempfile.TemporaryDirectory(prefix='rooftop-grade-') as scratch:
-        build = attempt.find_build(args.build, task.tree)
-        bench = Bench(args, task, build, attempt.repository_program(build, task.app),
-                      [*quick(task), '--seconds=0.1', *args.passed], task.exercise.options if task.exercise else [],
-                      sandbox.Box((args.all,) if args.all else (), (), args.memory_limit << 20, task.rung.kind != 'cpu',
-                                  bool(refused)))
-        return grade_all(bench, todo) if args.all else grade_one(bench, scratch)
+    build = attempt.find_build(args.build, task.tree)
+    return grade_all(Bench(
+        args, task, build, attempt.repository_program(build, task.app), [*quick(task), '--seconds=0.1', *args.passed],
+        task.exercise.options if task.exercise else [],
+        sandbox.Box((args.all,) if args.all else (), (), args.memory_limit << 20, task.rung.kind != 'cpu', bool(refused))), todo)

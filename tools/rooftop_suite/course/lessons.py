@@ -143,19 +143,26 @@ def exercise_in(text: str, where: str) -> Exercise:
     return Exercise(code_in(found[1]), (found[2] or '').split(), ' '.join(found[3].split()))
 
 
-def lesson_in(text: str, where: str) -> Lesson:
+def labelled(text: str, where: str, known: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Returns [(label, paragraph)] of a text of labelled paragraphs."""
     parts = re.split(r'^\*\*([\w ]+)\.\*\*[ \n]', text, flags=re.M)
-    labels, paragraphs = parts[1::2], dict(zip(parts[1::2], (part.strip() for part in parts[2::2])))
-    if parts[0].strip() or tuple(labels[:len(LABELS)]) != LABELS or not all(paragraphs.values()):
-        raise Fault(ENVIRONMENT, f'{where}: has {", ".join(labels) or "no labels"}; needed: {", ".join(LABELS)}, each '
-                    'with a text')
-    if len(set(labels)) != len(labels) or not set(labels) <= set(LABELS + MORE):
-        raise Fault(ENVIRONMENT, f'{where}: has {", ".join(labels)}; also known: {", ".join(MORE)}, each once')
+    found = list(zip(parts[1::2], (part.strip() for part in parts[2::2])))
+    if not all(label in known and paragraph for label, paragraph in found):
+        raise Fault(ENVIRONMENT, f'{where}: has {", ".join(label for label, _ in found) or "no labels"}; known: '
+                    f'{", ".join(known)}, each with a text')
+    return found
+
+
+def lesson_in(text: str, where: str) -> Lesson:
+    found = labelled(text, where, LABELS + MORE)
+    paragraphs = dict(found)
+    if not text.lstrip().startswith('**') or tuple(paragraphs)[:len(LABELS)] != LABELS or len(paragraphs) != len(found):
+        raise Fault(ENVIRONMENT, f'{where}: needed: {", ".join(LABELS)}, first and in this order, and no label twice')
     named = [(code_in(paragraphs.get(label, '')) or [''])[0] for label in ('Source', 'Differs from')]
     exercise = exercise_in(paragraphs['Exercise'], where) if 'Exercise' in paragraphs else None
     idea, predict, answer, unhelpful, look = (paragraphs[label] for label in LABELS)
-    return Lesson(idea, predict, answer, unhelpful, look, named[0], named[1], exercise,
-                  paragraphs.get('Drawing', ''), (code_in(paragraphs.get('Source', '')) + ['', ''])[1])
+    return Lesson(idea, predict, answer, unhelpful, look, named[0], named[1], exercise, paragraphs.get('Drawing', ''),
+                  (code_in(paragraphs.get('Source', '')) + ['', ''])[1])
 
 
 def read(app: str) -> Lessons:

@@ -30,7 +30,7 @@ FOLDER = os.path.join('docs', 'lessons', 'exercises')
 @dataclass(repr=False, eq=False)
 class Task:
     """rung: the one that judges it; file: the source to write, compiled: what to compile, both under the tree; before:
-    the source to start from, '' if there is none; after: the rungs to time beside it."""
+    the source to start from, '' if there is none."""
     tree: str
     app: str
     name: str
@@ -40,7 +40,6 @@ class Task:
     file: str
     compiled: str
     before: str = ''
-    neighbours: list[str] = field(default_factory=list)
     ranks: int = 1
     steps: list[str] = field(default_factory=list)
     hints: list[str] = field(default_factory=list)
@@ -60,16 +59,6 @@ class Task:
 
 # ---- The files of exercises ----
 
-def parts_of(text: str, where: str) -> list[tuple[str, str]]:
-    """Returns [(label, paragraph)] of a file of an exercise."""
-    parts = re.split(r'^\*\*(\w+)\.\*\*[ \n]', text, flags=re.M)
-    found = list(zip(parts[1::2], (part.strip() for part in parts[2::2])))
-    for label, paragraph in found:
-        if label not in LABELS or not paragraph:
-            raise Fault(ENVIRONMENT, f'{where}: {label}: needed are {", ".join(LABELS)}, each with a text')
-    return found
-
-
 def numbered(text: str) -> list[str]:
     """Returns the items of a numbered list."""
     return [' '.join(item.split()) for item in re.split(r'^\d+\. ', text, flags=re.M) if item.strip()]
@@ -87,7 +76,7 @@ def own_names(app: str, tree: str) -> list[str]:
 
 def add_file(task: Task, text: str, where: str) -> None:
     """Adds what a file of an exercise says."""
-    for label, paragraph in parts_of(text, where):
+    for label, paragraph in lessons.labelled(text, where, LABELS):
         if label == 'Exercise':
             task.exercise = lessons.exercise_in(paragraph, where)
         elif label == 'Source':
@@ -114,7 +103,7 @@ def judge_of(text: str, where: str) -> tuple[str, int]:
 
 
 def on_rung(app: str, name: str, tree: str) -> Task:
-    rungs, known = lessons.ladder(app, tree), lessons.read(app).of
+    known = lessons.read(app).of
     rung = lessons.rung_of(app, name, tree)
     if name not in known:
         raise Fault(ENVIRONMENT, f'docs/lessons/{app}.md has no lesson on {name}')
@@ -123,11 +112,10 @@ def on_rung(app: str, name: str, tree: str) -> Task:
     lesson = known[name]
     file = lessons.source(rung, lesson)
     before = lessons.rung_of(app, lesson.before or rung.after, tree)
-    later = [other.name for other in rungs if other.after == name and other.kind == rung.kind]
     within = os.path.join('apps', app, lesson.within) if lesson.within else lessons.own(rung)
     return Task(tree, app, name, rung, lesson, lesson.exercise, file,
                 file if file.endswith(('.c', '.cu', '.cpp')) else within,
-                lessons.source(before, known[before.name]) if before.name in known else '', [rung.after, *later[:1]])
+                lessons.source(before, known[before.name]) if before.name in known else '')
 
 
 def find(app: str, name: str, tree: str) -> Task:
