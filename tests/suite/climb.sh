@@ -136,7 +136,7 @@ else
     confined=
 fi
 HOME=$PWD/home TMPDIR=$PWD/tmp ends 1 sh -c '[ ! -e class/attacks.c ] || sed -i "s/^#define GRADER 0/#define GRADER $$/" class/attacks.c; exec "$@"' sh \
-    $rooftop grade nekbone scalar --all class --build "$top" --seconds 0 --time-limit 2 --trust \
+    $rooftop grade nekbone scalar --all class --build "$top" --seconds 0 --time-limit 4 --trust \
     --csv class.csv -- --device cpu $tiny
 says "nekbone scalar: 1 of $((8 + ${#confined} / 60)) right"
 cmp -s "$scalar" class/right/scalar.c && [ "$(cat home/.bashrc)" = mine ] || fail "a submission wrote a file that is not its own"
@@ -147,7 +147,7 @@ absent '': class/absent/scalar.c: No such file or directory
 cheat 'INVALID': it is not built: cheat.c: includes scalar.c, vector.c: write it yourself; uses nek_jammed of another rung; defines clock_gettime, nek_judge_nothing, nek_vector, nek_vector_work, which the original
 crashes 'INVALID': the program crashed (ended by SIGSEGV)
 link '': class/link.c: a link
-loops 'INVALID': still running after its time limit of 2 s: a loop without an end
+loops 'INVALID': still running after its time limit of 4 s: a loop without an end
 not_c 'INVALID': it is not built: not_c.c:
 right 'VALID': 
 wrong 'INVALID': wrong: 

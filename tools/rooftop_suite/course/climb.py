@@ -9,7 +9,7 @@ import os
 import re
 import shlex
 
-from .. import ENVIRONMENT, INVALID, USAGE, VALID, Fault, results, source_tree
+from .. import INVALID, USAGE, VALID, Fault, results, source_tree
 from ..cli import minutes, seconds
 from ..measure import programs
 from ..measure.progress import Line
@@ -38,24 +38,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_ladder(program: str, words: list[str], folder: str) -> figures.Result:
     """Returns the ladder's result."""
-    json = os.path.join(folder, 'ladder.json')
-    part = disk.part_of(json)
-    disk.remove(part)
-
-    line = Line()
+    line, path = Line(), os.path.join(folder, 'ladder')
     line.tick('ladder: every rung that can run here is verified and timed', 0)
-    try:
-        ended = programs.run([program, '--ladder', '--profile', '--quiet', '--json', part, *words],
-                             output=os.path.join(folder, 'ladder.out'),
-                             tick=lambda so_far: line.tick(f'ladder: {so_far:.0f} s', so_far))
-        line.say(f'ladder: {minutes(ended.seconds)}')
-        if ended.exit not in (VALID, INVALID) or not os.path.exists(part):
-            raise Fault(ended.exit if ended.exit in (2, 3, 4) else ENVIRONMENT, f'the ladder: {programs.reason(ended)}')
-        program_result = results.load(part, results.Program)
-        disk.settle(part, json)
-    finally:
-        disk.remove(part)
-    return figures.Result(program_result)
+    got = programs.measure(program, ['--ladder', '--profile', '--quiet', *words], f'{path}.json', f'{path}.out',
+                           tick=lambda so_far: line.tick(f'ladder: {so_far:.0f} s', so_far), wrong=True)
+    line.say(f'ladder: {minutes(got.ended.seconds)}')
+    if not got.result:
+        raise Fault(programs.status_of(got.ended), f'the ladder: {got.why}')
+    return figures.Result(got.result)
 
 
 # ---- A page per rung ----

@@ -48,7 +48,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--seconds', type=seconds, metavar='S', help='of timing per app, in all windows (default 5)')
     add('--windows', type=count, metavar='N', help='timed windows, 5 or more (default 5)')
     add('--no-ladders', action='store_true', default=None, help='leave out the ladders and pictures')
-    add('--ladder-size', choices=results.SIZES, help='(default: with a GPU --size, and only its rungs; else tiny)')
     add('--ladder-seconds', type=seconds, metavar='S', help='of timing per rung (default 0.3)')
     add('--nonce', metavar='TEXT', help='a word from the buyer: it seeds all inputs and is recorded in every result')
     programs.add_launcher(parser)
@@ -57,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--threads', type=count, metavar='N', help='per rank (default: its cores)')
 
 
-GIVEN = ('size', 'apps', 'rung', 'official', 'peak', 'seconds', 'windows', 'no_ladders', 'ladder_size', 'ladder_seconds',
+GIVEN = ('size', 'apps', 'rung', 'official', 'peak', 'seconds', 'windows', 'no_ladders', 'ladder_seconds',
          'nonce', 'launcher', 'ranks', 'device', 'threads', 'bindir')  # options that decide what is run
 
 
@@ -101,7 +100,7 @@ class Plan:
         self.programs = {app: programs.find(app, options.get('bindir')) for app in self.apps}
         self.gpu = get('device') != 'cpu' and any(map(programs.has_gpu, self.programs.values()))
         self.size: str = get('size') or ('small' if self.gpu else 'tiny')
-        self.ladder_size: str = get('ladder_size') or (self.size if self.gpu else 'tiny')
+        self.ladder_size: str = self.size if self.gpu else 'tiny'
         self.windows: int = get('windows')
         self.ladder_seconds: float = get('ladder_seconds')
         self.seconds: float = OFFICIAL.window * self.windows if self.official else get('seconds')

@@ -22,7 +22,6 @@ from .plan import Plan
 from .progress import Line
 
 
-LEAST_FREE = 16 << 20  # bytes on disk: a folder has a few MB
 DOUBT = 20.0  # seconds that are taken to have gone as guessed, so that one short step does not decide
 
 
@@ -122,9 +121,6 @@ def open_folder(path: str, options: Json) -> tuple[Folder, Plan, int]:
     disk.make_folder(path)
     held = lock(path)
     try:
-        free = os.statvfs(path)
-        if free.f_bavail * free.f_frsize < LEAST_FREE:
-            raise Fault(ENVIRONMENT, f'{path}: the disk is full: less than {LEAST_FREE >> 20} MiB free')
         return begin(path, made), made, held
     except (Fault, OSError):
         os.close(held)
