@@ -49,12 +49,11 @@ static void nccl_check(ncclResult_t status, const char *file, int line, const ch
 /* ---- trials ---------------------------------------------------------------------------------- */
 
 /* What the thread works on. It may outlive the caller, in which case it owns itself. */
-typedef struct trial {
-    const char *(*work)(struct trial *trial); /* returns NULL, or what went wrong */
+typedef struct {
     int ordinal;
     ncclUniqueId id;
-    ncclComm_t comm;
-    int n_peers, *peers;
+    ncclComm_t comm;     /* NULL: the trial makes it */
+    int n_peers, *peers; /* whose values are to arrive */
     char text[LINE];
     bool done, abandoned;
     pthread_mutex_t mutex;
@@ -69,11 +68,89 @@ static void trial_destroy(trial_t *trial)
     free(trial);
 }
 
+static const char *in_words(trial_t *trial, ncclResult_t status)
+{
+    snprintf(trial->text, sizeof trial->text, "%s", ncclGetErrorString(status));
+    return trial->text;
+}
+
+/* Posts send[TRIAL] to the peers, from each of which as many go to recv; or from all ranks to all. */
+static ncclResult_t post(const trial_t *trial, bool all, const double *send, double *recv,
+                         cudaStream_t stream)
+{
+    if (all)
+        return ncclAllGather(send, recv, TRIAL, ncclDouble, trial->comm, stream);
+    ncclResult_t status = ncclGroupStart();
+    for (int m = 0; m < trial->n_peers && status == ncclSuccess; m++) {
+        double *to = recv + (size_t)m * TRIAL;
+        status = ncclRecv(to, TRIAL, ncclDouble, trial->peers[m], trial->comm, stream);
+        if (status == ncclSuccess)
+            status = ncclSend(send, TRIAL, ncclDouble, trial->peers[m], trial->comm, stream);
+    }
+    const ncclResult_t ended = ncclGroupEnd();
+    return status == ncclSuccess ? ended : status;
+}
+
+/* Sends host[0..TRIAL-1] and replaces it by the n values that arrive. */
+static const char *move_known(trial_t *trial, bool all, double *host, size_t n)
+{
+    double *send = NULL, *recv = NULL;
+    cudaStream_t stream = NULL;
+    ncclResult_t status = ncclSuccess;
+    cudaError_t fault = cudaStreamCreate(&stream);
+    if (fault == cudaSuccess)
+        fault = cudaMalloc((void **)&send, TRIAL * sizeof *send);
+    if (fault == cudaSuccess)
+        fault = cudaMalloc((void **)&recv, n * sizeof *recv);
+    if (fault == cudaSuccess)
+        fault = cudaMemcpy(send, host, TRIAL * sizeof *send, cudaMemcpyDefault);
+    if (fault == cudaSuccess)
+        status = post(trial, all, send, recv, stream);
+    if (fault == cudaSuccess && status == ncclSuccess)
+        fault = cudaStreamSynchronize(stream);
+    if (fault == cudaSuccess && status == ncclSuccess)
+        fault = cudaMemcpy(host, recv, n * sizeof *recv, cudaMemcpyDefault);
+    cudaFree(send);
+    cudaFree(recv);
+    if (stream)
+        cudaStreamDestroy(stream);
+    if (status != ncclSuccess)
+        return in_words(trial, status);
+    return fault == cudaSuccess ? NULL : cudaGetErrorString(fault);
+}
+
+/* Makes the communicator, if there is none, and gathers known values of all ranks; else sends known
+ * values to every peer. Returns NULL, or what went wrong. */
+static const char *exchange_known(trial_t *trial)
+{
+    const size_t n = (size_t)trial->n_peers * TRIAL;
+    const bool all = !trial->comm;
+    if (all) {
+        ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+        config.maxCTAs = BLOCKS;
+        const ncclResult_t status = ncclCommInitRankConfig(&trial->comm, rt_comm_size(), trial->id,
+                                                           rt_comm_rank(), &config);
+        if (status != ncclSuccess)
+            return in_words(trial, status);
+    }
+    double *host = malloc(n * sizeof *host);
+    if (!host)
+        return "no memory for a trial";
+    for (int i = 0; i < TRIAL; i++)
+        host[i] = rt_trial_value(rt_comm_rank(), 0, i);
+    const char *fault = move_known(trial, all, host, n);
+    for (size_t i = 0; i < n && !fault; i++)
+        if (host[i] != rt_trial_value(trial->peers[i / TRIAL], 0, (int64_t)(i % TRIAL)))
+            fault = "a trial brought wrong values";
+    free(host);
+    return fault;
+}
+
 static void *trial_main(void *opaque)
 {
     trial_t *trial = opaque;
     const char *fault =
-        cudaSetDevice(trial->ordinal) == cudaSuccess ? trial->work(trial) : "the GPU is gone";
+        cudaSetDevice(trial->ordinal) == cudaSuccess ? exchange_known(trial) : "the GPU is gone";
     pthread_mutex_lock(&trial->mutex);
     if (fault && fault != trial->text)
         snprintf(trial->text, sizeof trial->text, "%s", fault);
@@ -127,115 +204,14 @@ static void try_out(trial_t *trial, ncclComm_t *comm, char text[LINE])
         trial_destroy(trial);
 }
 
-static const char *in_words(trial_t *trial, ncclResult_t status)
-{
-    snprintf(trial->text, sizeof trial->text, "%s", ncclGetErrorString(status));
-    return trial->text;
-}
-
-typedef ncclResult_t post_t(const trial_t *trial, const double *send, double *recv,
-                            cudaStream_t stream);
-
-static ncclResult_t post_messages(const trial_t *trial, const double *send, double *recv,
-                                  cudaStream_t stream)
-{
-    ncclResult_t status = ncclGroupStart();
-    for (int m = 0; m < trial->n_peers && status == ncclSuccess; m++) {
-        const size_t at = (size_t)m * TRIAL;
-        status = ncclRecv(recv + at, TRIAL, ncclDouble, trial->peers[m], trial->comm, stream);
-        if (status == ncclSuccess)
-            status = ncclSend(send + at, TRIAL, ncclDouble, trial->peers[m], trial->comm, stream);
-    }
-    const ncclResult_t ended = ncclGroupEnd();
-    return status == ncclSuccess ? ended : status;
-}
-
-static ncclResult_t post_allgather(const trial_t *trial, const double *send, double *recv,
-                                   cudaStream_t stream)
-{
-    return ncclAllGather(send, recv, TRIAL, ncclDouble, trial->comm, stream);
-}
-
-/* Sends host[0..n_send-1] and replaces it by the n_recv values that arrive. */
-static const char *move_known(trial_t *trial, post_t *post, double *host, size_t n_send,
-                              size_t n_recv)
-{
-    double *send = NULL, *recv = NULL;
-    cudaStream_t stream = NULL;
-    ncclResult_t status = ncclSuccess;
-    cudaError_t fault = cudaStreamCreate(&stream);
-    if (fault == cudaSuccess)
-        fault = cudaMalloc((void **)&send, n_send * sizeof *send);
-    if (fault == cudaSuccess)
-        fault = cudaMalloc((void **)&recv, n_recv * sizeof *recv);
-    if (fault == cudaSuccess)
-        fault = cudaMemcpy(send, host, n_send * sizeof *send, cudaMemcpyDefault);
-    if (fault == cudaSuccess)
-        status = post(trial, send, recv, stream);
-    if (fault == cudaSuccess && status == ncclSuccess)
-        fault = cudaStreamSynchronize(stream);
-    if (fault == cudaSuccess && status == ncclSuccess)
-        fault = cudaMemcpy(host, recv, n_recv * sizeof *recv, cudaMemcpyDefault);
-    cudaFree(send);
-    cudaFree(recv);
-    if (stream)
-        cudaStreamDestroy(stream);
-    if (status != ncclSuccess)
-        return in_words(trial, status);
-    return fault == cudaSuccess ? NULL : cudaGetErrorString(fault);
-}
-
-static const char wrong_values[] = "a trial brought wrong values";
-
-/* Sends known values to every peer and checks those that come back. */
-static const char *exchange_known(trial_t *trial)
-{
-    const int me = rt_comm_rank();
-    const size_t n = (size_t)trial->n_peers * TRIAL;
-    double *host = malloc(n * sizeof *host);
-    if (!host)
-        return "no memory for a trial";
-    for (size_t i = 0; i < n; i++)
-        host[i] = rt_trial_value(me, trial->peers[i / TRIAL], (int64_t)(i % TRIAL));
-    const char *fault = move_known(trial, post_messages, host, n, n);
-    for (size_t i = 0; i < n && !fault; i++)
-        if (host[i] != rt_trial_value(trial->peers[i / TRIAL], me, (int64_t)(i % TRIAL)))
-            fault = wrong_values;
-    free(host);
-    return fault;
-}
-
-/* Makes a communicator and gathers known values of every rank. */
-static const char *start_up(trial_t *trial)
-{
-    const size_t n = (size_t)rt_comm_size() * TRIAL;
-    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-    config.maxCTAs = BLOCKS;
-    const ncclResult_t status =
-        ncclCommInitRankConfig(&trial->comm, rt_comm_size(), trial->id, rt_comm_rank(), &config);
-    if (status != ncclSuccess)
-        return in_words(trial, status);
-    double *host = malloc(n * sizeof *host);
-    if (!host)
-        return "no memory for a trial";
-    for (int i = 0; i < TRIAL; i++)
-        host[i] = rt_trial_value(rt_comm_rank(), 0, i);
-    const char *fault = move_known(trial, post_allgather, host, TRIAL, n);
-    for (size_t i = 0; i < n && !fault; i++)
-        if (host[i] != rt_trial_value((int)(i / TRIAL), 0, (int64_t)(i % TRIAL)))
-            fault = wrong_values;
-    free(host);
-    return fault;
-}
-
-static trial_t *trial_new(const char *(*work)(trial_t *), int n_peers, const int *peers)
+/* Returns a trial with these peers, or with all ranks. */
+static trial_t *trial_new(int n_peers, const int *peers)
 {
     trial_t *trial = calloc(1, sizeof *trial);
-    int *copy = malloc(((size_t)n_peers + 1) * sizeof *copy);
+    int *copy = malloc((size_t)n_peers * sizeof *copy);
     RT_EXPECT(trial && copy, RT_MEMORY, "no memory to try NCCL");
-    if (n_peers > 0)
-        memcpy(copy, peers, (size_t)n_peers * sizeof *copy);
-    trial->work = work;
+    for (int m = 0; m < n_peers; m++)
+        copy[m] = peers ? peers[m] : m;
     trial->comm = self.comm;
     trial->n_peers = n_peers;
     trial->peers = copy;
@@ -249,7 +225,7 @@ static void start(char text[LINE])
     trial_t *trial;
     if (!rt_device_own(text, LINE))
         return;
-    trial = trial_new(start_up, 0, NULL);
+    trial = trial_new(rt_comm_size(), NULL);
     if (rt_comm_rank() == 0) {
         const ncclResult_t status = ncclGetUniqueId(&trial->id);
         if (status != ncclSuccess)
@@ -313,7 +289,7 @@ static const char *halo_why_not(int n_peers, const int *peers)
     if (rt_nccl_why_not())
         return rt_nccl_why_not();
     if (n_peers > 0)
-        try_out(trial_new(exchange_known, n_peers, peers), &comm, text);
+        try_out(trial_new(n_peers, peers), &comm, text);
     if (rt_comm_agree(text, LINE) < 0)
         return NULL;
     snprintf(self.why, sizeof self.why, "%s", text);
