@@ -39,7 +39,6 @@ common_librooftop_a_SOURCES = \
 	common/machine/replay.h common/machine/replay.c \
 	common/machine/streams.h common/machine/streams.c \
 	common/machine/timer.h common/machine/timer.c \
-	common/machine/traffic.h common/machine/traffic.c \
 	common/mesh/builder.h common/mesh/builder.c \
 	common/mesh/gmsh.h common/mesh/gmsh.c \
 	common/mesh/gmsh_parts.c common/mesh/gmsh_sections.c common/mesh/gmsh_tags.c \

@@ -25,7 +25,7 @@
 #include "judge/verify.h"
 #include "judge/work.h"
 #include "machine/energy.h"
-#include "machine/traffic.h"
+#include "machine/comm.h"
 #include "measure/ceiling.h"
 #include "measure/steady.h"
 

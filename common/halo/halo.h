@@ -115,7 +115,7 @@ void rt_halo_begin(rt_halo_t *halo, rt_halo_op_t op, const rt_field_t *field);
 void rt_halo_end(rt_halo_t *halo);
 /* Begins and ends an exchange, all of it on the current stream. */
 void rt_halo_do(rt_halo_t *halo, rt_halo_op_t op, const rt_field_t *field);
-/* Counts the bytes of an exchange (machine/traffic.h) that kernels of the application did, with a
+/* Counts the bytes of an exchange (machine/comm.h) that kernels of the application did, with a
  * halo that they took over; rt_halo_begin counts its own. */
 void rt_halo_count(const rt_halo_t *halo, rt_halo_op_t op, const rt_field_t *field);
 /* Returns whether an exchange only puts work on the stream; the same on all ranks. */

@@ -13,7 +13,7 @@
 #include "halo/halo.h"
 #include "halo/kernels.h"
 #include "halo/transport.h"
-#include "machine/traffic.h"
+#include "machine/comm.h"
 
 struct rt_halo {
     /* What the application said */

@@ -230,3 +230,20 @@ void rt_comm_local_allgather(const void *mine, size_t bytes, void *gathered)
 #endif
     memcpy(gathered, mine, bytes);
 }
+
+/* ---- what was sent --------------------------------------------------------------------------- */
+
+static rt_traffic_t sent;
+
+void rt_traffic_add(rt_traffic_t bytes)
+{
+    sent.within += bytes.within;
+    sent.between += bytes.between;
+}
+
+rt_traffic_t rt_traffic_take(void)
+{
+    const rt_traffic_t taken = sent;
+    sent = (rt_traffic_t){0, 0};
+    return taken;
+}

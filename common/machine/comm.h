@@ -61,5 +61,12 @@ void rt_request_send(rt_request_t *req, const void *data, size_t bytes, int to, 
 void rt_request_recv(rt_request_t *req, void *data, size_t bytes, int from, int tag);
 void rt_request_wait(rt_request_t *req); /* for all messages posted so far */
 
+/* The bytes that this rank has sent to other ranks, as halos count them. Not collective. */
+typedef struct {
+    double within, between; /* bytes to ranks of this node, and to those of other nodes */
+} rt_traffic_t;
+void rt_traffic_add(rt_traffic_t bytes);
+rt_traffic_t rt_traffic_take(void); /* what was added since the last call */
+
 RT_C_END
 #endif

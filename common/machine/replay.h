@@ -10,7 +10,7 @@
 #define RT_REPLAY_H
 
 #include <stdint.h>
-#include "machine/traffic.h"
+#include "machine/comm.h"
 
 RT_C_BEGIN
 

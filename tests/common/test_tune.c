@@ -216,12 +216,6 @@ static double isolated(void *solver, int calls)
     return seconds;
 }
 
-static void describe(const rt_run_t *run, FILE *out)
-{
-    (void)run;
-    fprintf(out, "problem       none\n");
-}
-
 static const rt_extras_t extras = {.tune_point = tune_point, .isolated = isolated};
 static const rt_app_t app = {.name = "toy",
                              .purpose = "nothing",
@@ -233,7 +227,6 @@ static const rt_app_t app = {.name = "toy",
                              .size_option = "n",
                              .extras = &extras,
                              .configure = configure,
-                             .describe = describe,
                              .memory = memory,
                              .work = work,
                              .problem_new = problem_new,
@@ -564,10 +557,6 @@ static void check_choose(void)
     rt_run_destroy(&run);
     CHECK_DIES(RT_USAGE, "has no such parameter in this build: see --list --ladder",
                { rt_run_init(&run, &app, "choose=blok=8"); });
-    CHECK_DIES(RT_USAGE, "there is no such value; few has 1, 2, 4, 8, 16, 32",
-               { rt_run_init(&run, &app, "choose=block=7"); });
-    CHECK_DIES(RT_USAGE, "bare has no such parameter",
-               { rt_run_init(&run, &app, "rung=bare choose=block=8"); });
     rt_app_t lacking = app; /* a rung that was not built may have any parameter */
     lacking.ladder = absent;
     lacking.n_rungs = 1;
@@ -575,12 +564,6 @@ static void check_choose(void)
                { rt_run_init(&run, &lacking, "rung=absent choose=block=8"); });
     CHECK_DIES(RT_USAGE, "no such parameter in this build",
                { rt_run_init(&run, &lacking, "choose=block=8"); });
-    CHECK_DIES(RT_USAGE, "not NAME=VALUE", { rt_run_init(&run, &app, "choose=block"); });
-    CHECK_DIES(RT_USAGE, "--tune and --choose exclude",
-               { rt_run_init(&run, &app, "tune=yes choose=block=8"); });
-    CHECK_DIES(RT_USAGE, "/no/such.tuning: No such file",
-               { rt_run_init(&run, &app, "tuning=/no/such.tuning"); });
-    CHECK_DIES(RT_USAGE, "Is a directory", { rt_run_init(&run, &app, "tuning=/tmp"); });
 }
 
 /* --- the file --- */
