@@ -10,17 +10,15 @@
 #include "base/text.h"
 
 static struct {
-    pthread_t thread;
-    int every;             /* seconds */
+    timer_t timer; /* a thread of the C library's says something each time that it runs out */
     pthread_mutex_t mutex; /* of what follows */
-    pthread_cond_t ended;
     bool running;
     double begin, parts_begin;
     rt_text_t doing;
     const char *kind; /* of parts; NULL: there are none */
     int done, total;
     double share; /* of the parts that is finished */
-} self = {.mutex = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};
+} self = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 static double seconds_now(void)
 {
@@ -29,12 +27,12 @@ static double seconds_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static void say(void)
+static void say(union sigval unused)
 {
-    const double now = seconds_now();
     rt_text_t line;
-    if (!*self.doing.text)
-        return;
+    (void)unused;
+    pthread_mutex_lock(&self.mutex);
+    const double now = seconds_now();
     rt_text(&line, "%.0f s", now - self.begin);
     if (self.kind)
         rt_text_add(&line, ", %s %d of %d", self.kind, self.done + 1, self.total);
@@ -42,54 +40,34 @@ static void say(void)
     if (self.kind && self.share > 0)
         rt_text_add(&line, "; about %.0f s left",
                     (now - self.parts_begin) * (1 - self.share) / self.share);
-    rt_say("%s", line.text);
-}
-
-static void *talk(void *data)
-{
-    const int every = *(const int *)data;
-    struct timespec next;
-    clock_gettime(CLOCK_REALTIME, &next);
-    pthread_mutex_lock(&self.mutex);
-    while (self.running) {
-        next.tv_sec += every;
-        while (self.running && pthread_cond_timedwait(&self.ended, &self.mutex, &next) == 0)
-            ;
-        if (self.running)
-            say();
-    }
+    if (self.running && *self.doing.text)
+        rt_say("%s", line.text);
     pthread_mutex_unlock(&self.mutex);
-    return NULL;
 }
 
-/* A signal is for the main thread. Without a thread nothing is said. */
+/* Without a timer nothing is said. */
 void rt_progress_start(int every)
 {
-    sigset_t all, before;
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD, .sigev_notify_function = say};
+    const time_t period = every > 0 ? every : isatty(STDERR_FILENO) ? 5 : 10;
+    const struct itimerspec at = {{period, 0}, {period, 0}};
     if (self.running)
         return;
-    self.every = every > 0 ? every : isatty(STDERR_FILENO) ? 5 : 10;
     self.begin = seconds_now();
     self.kind = NULL;
     *self.doing.text = '\0';
-    self.running = true;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_mutex_lock(&self.mutex); /* the thread reads what is set here */
-    self.running = pthread_create(&self.thread, NULL, talk, &self.every) == 0;
-    pthread_mutex_unlock(&self.mutex);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    self.running = timer_create(CLOCK_MONOTONIC, &event, &self.timer) == 0;
+    if (self.running)
+        timer_settime(self.timer, 0, &at, NULL);
 }
 
 void rt_progress_stop(void)
 {
     pthread_mutex_lock(&self.mutex);
-    const bool was_running = self.running;
+    if (self.running)
+        timer_delete(self.timer);
     self.running = false;
-    pthread_cond_signal(&self.ended);
     pthread_mutex_unlock(&self.mutex);
-    if (was_running)
-        pthread_join(self.thread, NULL);
 }
 
 void rt_progress(const char *fmt, ...)
