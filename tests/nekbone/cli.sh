@@ -15,14 +15,10 @@ refused 2 "--size huge: use tiny, small, medium, large or full" "$nekbone" --siz
 refused 2 "--ranks 2x1x1 is not a box of the 1 ranks" "$nekbone" --ranks 2x1x1
 
 # --- options ---
-refused 2 "known: reference, scalar, vector, jammed, cpu-fused, batched, global, shared, layered, " "$nekbone" --rung fastest
-refused 2 "--rung and --ladder exclude each other" "$nekbone" --rung jammed --ladder
-refused 2 "--transport teleport: there are auto, staged" "$nekbone" --transport teleport
 grep -q 'RT_HAVE_NCCL 1' "$top/config.h" ||
     refused 3 "nccl: not in this build" "$nekbone" --transport nccl --elements 2x2x2 --degree 2
 grep -q 'RT_HAVE_CUDA 1' "$top/config.h" ||
     refused 3 "peer: not in this build" "$nekbone" --transport peer --elements 2x2x2 --degree 2
-refused 2 "has no picture" "$nekbone" --picture a.pgm
 
 # --- devices: status 3 ---
 if [ "$(ls -d /proc/driver/nvidia/gpus/* 2>/dev/null | wc -l)" -le 7 ]; then
@@ -32,16 +28,11 @@ refused 3 "--rung layered cannot run here: " "$nekbone" --rung layered --device 
 
 # --- files ---
 refused 2 "cannot write 'nowhere/a.json': its folder is not there" "$nekbone" --json nowhere/a.json
-refused 2 "cannot write '.': it is a folder" "$nekbone" --json .
 # An old file stays unchanged, whatever is refused.
 echo old >a.json
 refused 2 "--ranks 2x1x1" "$nekbone" --device cpu --json a.json --ranks 2x1x1
 [ "$(cat a.json)" = old ] || fail "a refused run changes the file of --json"
 rm -f a.json
-refused 2 "--case missing.case: No such file" "$nekbone" --case missing.case
-printf '# key on line 3\nelements = 2x2x2\ndegre = 4\n' >wrong.case
-refused 2 "wrong.case:3: no such key: degre; the nearest is degree" "$nekbone" --case wrong.case
-rm -f ./*.case
 
 # --- memory: status 4 with both figures, less than 2^31 points but about 300 GiB ---
 free_kib=$(awk '/MemAvailable/ { print $2 }' /proc/meminfo 2>/dev/null)
@@ -65,9 +56,6 @@ COLUMNS= "$nekbone" --list >list.out
 "$nekbone" --version >version.out || fail "--version ends with $?"
 head -n 1 version.out | grep -q '^nekbone (Rooftop) [0-9]' || fail "--version: $(head -n 1 version.out)"
 "$nekbone" --list >list.out || fail "--list ends with $?"
-for rung in reference scalar vector jammed cpu-fused batched global shared layered kokkos; do
-    grep -q "^$rung " list.out || fail "--list does not show $rung"
-done
 [ "$(grep -c claims list.out)" = 0 ] || fail "--list says more than one thing of a rung"
 "$nekbone" --list --device cpu | grep -q '^absent .*layered.*:' || fail "--list does not say that layered is absent"
 "$nekbone" --list --rung layered --device cpu >list.out || fail "--list --rung ends with $?"
@@ -123,9 +111,7 @@ valid reached "$nekbone" --device cpu --elements 3x3x2 --degree 4 --deform 0.3 -
 grep -q '^default  *cpu-fused for 2250 points per rank: ' reached.out || fail "cpu-fused is not the default, or no reason is printed"
 grep -q '^solve  .* 1e-06 |b| reached in [1-9]' reached.out || fail "--tolerance: no iteration is reported: $(grep '^solve' reached.out)"
 grep -q '"iterations_to_tolerance": [1-9]' reached.json || fail "reached.json lacks the iterations"
-valid default "$nekbone" --device cpu --elements 2x2x2 --degree 3 --seconds 0 --no-tuning
-grep -q '^default  *cpu-fused for 512 points per rank: ' default.out || fail "the default on a CPU is not cpu-fused"
-rm -f reached.* default.*
+rm -f reached.*
 
 # --- JSON ---
 valid json "$nekbone" --device cpu --elements 3x2x2 --degree 4 --iterations 20 --seconds 0.01 \
@@ -136,24 +122,15 @@ verified=$(grep -n -m 1 ' held$' json.out | cut -d: -f1)
 [ "${predicted:-9999}" -lt "${verified:-0}" ] || fail "the memory is not predicted before the run"
 grep -q '^ *"verdict": "\(VALID\|UNSTEADY\)"' a.json || fail "a.json has no verdict"
 [ "$(history a.json | wc -l)" = 21 ] || fail "a.json has $(history a.json | wc -l) norms, not 21"
-if command -v python3 >/dev/null; then
-    python3 -m json.tool a.json >/dev/null || fail "a.json is not JSON"
-    python3 - <<'PY' || fail "a.json lacks what a report needs"
+python3 - <<'PY' || fail "a.json lacks what a report needs"
 import json
 r = json.load(open("a.json"))
 rung = r["rungs"][0]
-assert r["program"] == "nekbone" and r["options"]["elements"] == "3x2x2"
-assert rung["name"] == "jammed" and rung["verdict"] == r["verdict"] and rung["seconds_per_unit"] > 0
-assert all(c["held"] and c["value"] <= c["bound"] for c in rung["checks"])
-host = rung["memory_bytes"]["host"]
-assert 0 < host["high_water"] <= host["predicted"]
+assert rung["name"] == "jammed" and rung["verdict"] == r["verdict"]
+assert 0 < rung["memory_bytes"]["host"]["high_water"] <= rung["memory_bytes"]["host"]["predicted"]
 assert ("fom_flop_per_s" in rung) == (r["verdict"] == "VALID") == (not rung["disturbed"])
-assert r["ceilings_cpu"]["copy_bytes_per_s"] > 0 and r["ceilings_cpu"]["samples"] >= 3
-assert rung["clocks"]["host_s"] > 0.99 * rung["timed_seconds"]
+assert r["ceilings_cpu"]["copy_bytes_per_s"] > 0 and rung["clocks"]["host_s"] > 0.99 * rung["timed_seconds"]
 PY
-else
-    echo "no python3: a.json is not parsed"
-fi
 [ "$(ls -A | grep -c json)" = 3 ] || fail "more than a.json and two outputs: $(ls -A)"
 valid quiet "$nekbone" --device cpu --elements 2x2x2 --degree 2 --seconds 0 --quiet
 [ "$(grep -c . quiet.out)" = 1 ] || fail "--quiet says more than the verdict: $(cat quiet.out)"
@@ -201,10 +178,7 @@ for settings in KOKKOS_NUM_THREADS=3 KOKKOS_NUM_THREADS=abc KOKKOS_DEVICE_ID=x; 
 done
 
 # --- what would be ignored, and nonsense ---
-refused 2 "--size nonsense: use tiny" "$nekbone" --elements 2x2x2 --size nonsense
 refused 2 "--nonce: nothing but blanks" "$nekbone" --nonce ' '
-refused 2 "must not have control characters" "$nekbone" --nonce $'x\nnekbone: VALID'
-refused 2 "--window 0x10: not a finite number" "$nekbone" --window 0x10
 refused 3 "no rung can run this problem here" "$nekbone" --device cpu --ladder --only gpu
 "$nekbone" --help | grep -q -e --picture && fail "--help shows --picture, which nekbone does not have"
 "$nekbone" --help | grep -q '^  nekbone --' || fail "--help has no examples"
