@@ -85,7 +85,8 @@ typedef struct {
     bool (*sweeps)(const gfnn_view_t *view);
     void (*set_up)(gfnn_view_t *view);
     void (*tear_down)(gfnn_view_t *view);
-    void (*memory)(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES]);
+    /* Returns the bytes that set_up takes where it grows with the box. NULL: none. */
+    double (*memory)(const gfnn_config_t *config, const gfnn_box_t *box);
     bool whole; /* takes only the region of all own nodes (it scatters) */
 } RT_BY_NAME gfnn_operator_t;
 
@@ -116,7 +117,8 @@ typedef struct {
     /* Lays out K in the order that the kernel reads; may be NULL. */
     void (*set_up)(gfnn_view_t *view, const gfnn_network_t *network);
     void (*tear_down)(gfnn_view_t *view);
-    void (*memory)(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES]);
+    /* Returns the bytes that set_up takes where it grows with the box. NULL: none. */
+    double (*memory)(const gfnn_config_t *config, const gfnn_box_t *box);
     const char *only_usual; /* why GFNN_ND is its only reach; NULL: any to GFNN_MAX_ND */
 } RT_BY_NAME gfnn_predictor_t;
 
@@ -229,7 +231,8 @@ typedef struct {
     /* form: that of A, for D */
     void (*set_up)(gfnn_view_t *view, const gfnn_form_t *form);
     void (*tear_down)(gfnn_view_t *view);
-    void (*memory)(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES]);
+    /* Returns the bytes that set_up takes where it grows with the box. NULL: none. */
+    double (*memory)(const gfnn_config_t *config, const gfnn_box_t *box);
 } RT_BY_NAME gfnn_vectors_t;
 /* cpu/vectors.c, cuda/vectors.cu */
 extern const gfnn_vectors_t gfnn_vectors_cpu, gfnn_vectors_cuda;

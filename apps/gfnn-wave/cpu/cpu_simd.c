@@ -58,18 +58,8 @@ static void tear_down(gfnn_view_t *view)
     RT_FREE(view->data, RT_HOST);
 }
 
-static void memory(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES])
-{
-    (void)config;
-    bytes[RT_HOST] += (double)(box->n[1] * box->n[2]) * sizeof(double);
-}
-
-const gfnn_operator_t gfnn_operator_simd = {.apply = apply,
-                                            .single = true,
-                                            .sums = true,
-                                            .set_up = set_up,
-                                            .tear_down = tear_down,
-                                            .memory = memory};
+const gfnn_operator_t gfnn_operator_simd = {
+    .apply = apply, .single = true, .sums = true, .set_up = set_up, .tear_down = tear_down};
 const gfnn_kernels_t gfnn_op_simd = {
     .rung = {.precision = "FP64",
              .reproducible = true,

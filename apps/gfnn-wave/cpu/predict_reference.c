@@ -132,10 +132,10 @@ static void tear_down(gfnn_view_t *view)
     RT_FREE(view->data, RT_HOST);
 }
 
-static void memory(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES])
+static double memory(const gfnn_config_t *config, const gfnn_box_t *box)
 {
     (void)config;
-    bytes[RT_HOST] += 6.0 * (double)box->wide.plane * sizeof(double);
+    return 6.0 * (double)box->wide.plane * sizeof(double);
 }
 
 const gfnn_predictor_t gfnn_predictor_reference = {

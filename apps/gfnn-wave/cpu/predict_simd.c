@@ -382,12 +382,10 @@ static void tear_down(gfnn_view_t *view)
     RT_FREE(view->data, RT_HOST);
 }
 
-static void memory(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES])
+static double memory(const gfnn_config_t *config, const gfnn_box_t *box)
 {
-    const size_t K = packed(config->precond, config->kernels, config->reach);
-    bytes[RT_HOST] += (double)(sizeof(data_t) + K * sizeof(float));
-    if (is_copied(box->n[0], config->precision))
-        bytes[RT_HOST] += (3 * (double)box->wide.plane + LANES) * sizeof(float);
+    return is_copied(box->n[0], config->precision) ? 3.0 * (double)box->wide.plane * sizeof(float)
+                                                   : 0;
 }
 
 const gfnn_predictor_t gfnn_predictor_simd = {

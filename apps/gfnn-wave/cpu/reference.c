@@ -156,14 +156,7 @@ static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
     RT_FREE(A, RT_HOST);
 }
 
-static void memory(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES])
-{
-    (void)config;
-    (void)box;
-    bytes[RT_HOST] += GFNN_MAX_IDS * sizeof(matrix_t); /* for as many materials as there can be */
-}
-
-const gfnn_operator_t gfnn_operator_reference = {.apply = apply, .single = true, .memory = memory};
+const gfnn_operator_t gfnn_operator_reference = {.apply = apply, .single = true};
 const gfnn_kernels_t gfnn_op_reference = {
     .rung = {.precision = "FP64", .reproducible = true},
     .ladder = GFNN_LADDER_OPERATOR,

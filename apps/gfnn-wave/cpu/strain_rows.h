@@ -32,12 +32,10 @@ static inline void gfnn_stored_tear_down(gfnn_view_t *view)
     view->data = NULL;
 }
 
-static inline void gfnn_stored_memory(const gfnn_config_t *config, const gfnn_box_t *box,
-                                      double bytes[RT_SPACES])
+static inline double gfnn_stored_memory(const gfnn_config_t *config, const gfnn_box_t *box)
 {
     (void)config;
-    bytes[RT_HOST] +=
-        (double)sizeof(gfnn_stored_t) + GFNN_STORED * sizeof(double) * (double)box->wide.plane;
+    return GFNN_STORED * sizeof(double) * (double)box->wide.plane;
 }
 
 /* Computes the variables of every element, if they are those of another form. */

@@ -52,7 +52,6 @@ static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
 static const gfnn_operator_t op = {.apply = apply,
                                    .set_up = gfnn_operator_set_up,
                                    .tear_down = gfnn_operator_tear_down,
-                                   .memory = gfnn_operator_memory,
                                    .whole = true};
 extern "C" const gfnn_kernels_t gfnn_op_coloured = {
     .rung = {.precision = "FP64", .reproducible = true},

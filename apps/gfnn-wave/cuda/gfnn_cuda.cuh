@@ -123,13 +123,6 @@ static inline void gfnn_operator_tear_down(gfnn_view_t *view)
     RT_FREE(view->data, RT_HOST);
 }
 
-static inline void gfnn_operator_memory(const gfnn_config_t *, const gfnn_box_t *,
-                                        double bytes[RT_SPACES])
-{
-    bytes[RT_HOST] += sizeof(gfnn_operator_data_t);
-    bytes[RT_DEVICE] += sizeof(gfnn_material_t) * GFNN_MAX_IDS;
-}
-
 /* --- passes over elements --- */
 
 /* Finds element number t of those that touch the nodes lo .. hi - 1, in steps of `step` from

@@ -135,15 +135,6 @@ static inline void gfnn_taps_tear_down(gfnn_view_t *view)
     RT_FREE(view->data, RT_DEVICE);
 }
 
-static inline void gfnn_taps_memory(const gfnn_config_t *config, const gfnn_box_t *,
-                                    double bytes[RT_SPACES])
-{
-    gfnn_fixed_kernels(config->precond, config->kernels, [&](auto M) {
-        bytes[RT_DEVICE] +=
-            sizeof(float) * gfnn_tap_floats<M()> * static_cast<double>(gfnn_stencil(config->reach));
-    });
-}
-
 /* What the kernels with `taps` take. */
 struct gfnn_net_job_t {
     gfnn_lines_t wide, bare;

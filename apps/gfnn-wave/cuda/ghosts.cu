@@ -333,10 +333,4 @@ void gfnn_cuda_unshare(const gfnn_view_t *view, void *x)
         }
 }
 
-double gfnn_cuda_ghosts_memory(const gfnn_config_t *)
-{
-    return sizeof(part_t) * VECTORS * static_cast<double>(MOST) + sizeof(count_t) +
-           sizeof(unsigned) * KINDS * FLAG_WORDS * static_cast<double>(rt_comm_size());
-}
-
 } // extern "C"

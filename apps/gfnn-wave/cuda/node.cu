@@ -257,10 +257,8 @@ static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
     RT_CUDA_LAUNCHED();
 }
 
-static const gfnn_operator_t op = {.apply = apply,
-                                   .set_up = gfnn_operator_set_up,
-                                   .tear_down = gfnn_operator_tear_down,
-                                   .memory = gfnn_operator_memory};
+static const gfnn_operator_t op = {
+    .apply = apply, .set_up = gfnn_operator_set_up, .tear_down = gfnn_operator_tear_down};
 extern "C" const gfnn_kernels_t gfnn_op_node = {
     .rung = {.precision = "FP64", .reproducible = true},
     .ladder = GFNN_LADDER_OPERATOR,

@@ -382,20 +382,13 @@ static void set_up(gfnn_view_t *view)
     gfnn_operator_data_new(view, sums(view->box));
 }
 
-static void memory(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES])
-{
-    gfnn_operator_memory(config, box, bytes);
-    bytes[RT_DEVICE] += sizeof(double) * static_cast<double>(sums(box)) + sizeof(unsigned);
-}
-
 extern "C" const gfnn_operator_t gfnn_operator_parity = {.apply = apply,
                                                          .single = true,
                                                          .sums = true,
                                                          .sums_on_device = true,
                                                          .wraps = gfnn_layers_wrap,
                                                          .set_up = set_up,
-                                                         .tear_down = gfnn_operator_tear_down,
-                                                         .memory = memory};
+                                                         .tear_down = gfnn_operator_tear_down};
 extern "C" const gfnn_kernels_t gfnn_op_parity = {
     .rung = {.precision = "FP64",
              .reproducible = true,

@@ -94,7 +94,6 @@ void gfnn_cuda_ghosts_destroy(struct gfnn_ghosts_t *ghosts);
 void gfnn_cuda_wrap(const gfnn_view_t *view, int width, rt_type_t type, void *x);
 void *gfnn_cuda_share(const gfnn_view_t *view, size_t bytes);
 void gfnn_cuda_unshare(const gfnn_view_t *view, void *x);
-double gfnn_cuda_ghosts_memory(const gfnn_config_t *config);
 }
 
 #endif

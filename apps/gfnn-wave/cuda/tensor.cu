@@ -450,20 +450,12 @@ static void tear_down(gfnn_view_t *view)
     RT_FREE(view->data, RT_HOST);
 }
 
-static void memory(const gfnn_config_t *config, const gfnn_box_t *, double bytes[RT_SPACES])
-{
-    bytes[RT_HOST] += sizeof(data_t);
-    fixed_shape(config->precond, config->kernels,
-                [&](auto M) { bytes[RT_DEVICE] += shape_t<M()>::b_bytes; });
-}
-
 extern "C" const gfnn_predictor_t gfnn_predictor_tensor = {
     .apply = apply,
     .apply_low = apply_low,
     .wraps = gfnn_low_wraps,
     .set_up = set_up,
     .tear_down = tear_down,
-    .memory = memory,
     .only_usual = "K and the planes of r for tensor cores exceed shared memory"};
 extern "C" const gfnn_kernels_t gfnn_net_tensor = {
     .rung = {.precision = "FP16, FP32 sums", .reproducible = true, .refuse = gfnn_refuse},

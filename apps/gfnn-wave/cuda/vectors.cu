@@ -245,17 +245,6 @@ struct back_end_t {
         RT_FREE(data->entries, RT_DEVICE);
         RT_FREE(view->data, RT_HOST);
     }
-    /* Partial sums depend on the device and are few: two per block. */
-    static void memory(const gfnn_config_t *config, const gfnn_box_t *, double bytes[RT_SPACES])
-    {
-        const rt_gpu_t *gpu = rt_device_gpu();
-        const double blocks = gpu ? gpu->multiprocessors * GFNN_RESIDENT : 0;
-        bytes[RT_HOST] += sizeof(gfnn_vectors_data_t);
-        bytes[RT_PINNED] += (1 + GFNN_MOST_RESIDUALS) * sizeof(double) + sizeof(gfnn_told_t);
-        bytes[RT_DEVICE] += 2 * sizeof(double) * blocks + sizeof(unsigned) + sizeof(gfnn_cg_t) +
-                            2 * sizeof(double) * rt_comm_size() +
-                            sizeof(gfnn_entries_t) * GFNN_MAX_IDS + gfnn_cuda_ghosts_memory(config);
-    }
 };
 
 /* With z in 16 bits too. */

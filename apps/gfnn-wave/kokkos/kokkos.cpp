@@ -238,13 +238,6 @@ void tear_down(gfnn_view_t *view)
     view->data = nullptr;
 }
 
-void memory(const gfnn_config_t *, const gfnn_box_t *box, double bytes[RT_SPACES])
-{
-    bytes[RT_HOST] += sizeof(OperatorData) + (on_host ? sizeof(double) * rows_of(box) : 0);
-    bytes[rt_kokkos_space()] +=
-        GFNN_MAX_IDS * (sizeof(material_t<double>) + sizeof(material_t<float>));
-}
-
 constexpr gfnn_operator_t operators()
 {
     gfnn_operator_t t = {};
@@ -255,7 +248,6 @@ constexpr gfnn_operator_t operators()
     t.sweeps = sweeps;
     t.set_up = set_up;
     t.tear_down = tear_down;
-    t.memory = memory;
     return t;
 }
 

@@ -344,15 +344,13 @@ void tear_down(gfnn_view_t *view)
 }
 
 /* On a CPU the vector code's, which has no less. */
-void memory(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES])
+double memory(const gfnn_config_t *config, const gfnn_box_t *box)
 {
     if (on_host)
-        return gfnn_predictor_simd.memory(config, box, bytes);
-    bytes[RT_HOST] += sizeof(Data);
-    bytes[rt_kokkos_space()] +=
-        sizeof(float) *
-        (static_cast<double>(floats_of(config->precond, config->kernels, config->reach)) +
-         (config->precision == GFNN_FP16 ? 3.0 * static_cast<double>(box->wide.plane) : 0));
+        return gfnn_predictor_simd.memory(config, box);
+    return config->precision == GFNN_FP16
+               ? 3.0 * sizeof(float) * static_cast<double>(box->wide.plane)
+               : 0;
 }
 
 constexpr gfnn_predictor_t predictors()

@@ -191,10 +191,6 @@ struct BackEnd : std::conditional_t<on_host, gfnn_host_loops_t<For>, OnDevice>,
     {
         rt_kokkos_fence();
     }
-    static rt_space_t space()
-    {
-        return rt_kokkos_space();
-    }
 };
 
 constexpr gfnn_loops_t in_double = gfnn_loops_of<BackEnd, double>::table();
@@ -204,6 +200,7 @@ constexpr gfnn_vectors_t table()
 {
     gfnn_vectors_t t = gfnn_vectors_of_back_end<BackEnd>::table();
     t.scalars = &gfnn_scalars_host;
+    t.memory = BackEnd::memory;
     t.loops[GFNN_DOUBLE] = &in_double;
     t.loops[GFNN_SINGLE] = &in_single;
     return t;

@@ -184,12 +184,9 @@ template <class L> struct gfnn_blocks_of {
         RT_FREE(data, RT_HOST);
         view->data = nullptr;
     }
-    static void memory(const gfnn_config_t *, const gfnn_box_t *box, double bytes[RT_SPACES])
+    static double memory(const gfnn_config_t *, const gfnn_box_t *box)
     {
-        bytes[RT_HOST] +=
-            sizeof(gfnn_rows_data_t) + sizeof(double) * static_cast<double>(sums(box));
-        bytes[L::space()] += GFNN_BLOCK * sizeof(float) * static_cast<double>(box->bare.plane) +
-                             2 * GFNN_MAX_IDS * sizeof(double);
+        return GFNN_BLOCK * sizeof(float) * static_cast<double>(box->bare.plane);
     }
 };
 

@@ -144,7 +144,6 @@ template <class L> struct gfnn_vectors_of_back_end {
         t.wrap = L::wrap;
         t.set_up = L::set_up;
         t.tear_down = L::tear_down;
-        t.memory = L::memory;
         return t;
     }
 };

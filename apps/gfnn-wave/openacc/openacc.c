@@ -41,14 +41,6 @@ static void tear_down(gfnn_view_t *view)
     view->data = NULL;
 }
 
-static void memory(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES])
-{
-    (void)config;
-    (void)box;
-    bytes[rt_openacc_space()] += sizeof(double) * (2 * ENTRIES + 2 * GFNN_MAX_IDS);
-    bytes[RT_HOST] += sizeof(data_t);
-}
-
 static void use_form(const gfnn_view_t *view, const gfnn_form_t *form)
 {
     data_t *data = view->data;
@@ -111,6 +103,6 @@ static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
 }
 
 static const gfnn_operator_t op = {
-    .apply = apply, .set_up = set_up, .tear_down = tear_down, .memory = memory, .whole = true};
+    .apply = apply, .set_up = set_up, .tear_down = tear_down, .whole = true};
 const gfnn_kernels_t gfnn_op_openacc = {
     .rung = {.precision = "FP64"}, .ladder = GFNN_LADDER_OPERATOR, .op = &op};

@@ -23,13 +23,6 @@ static void tear_down(gfnn_view_t *view)
     view->data = NULL;
 }
 
-static void memory(const gfnn_config_t *config, const gfnn_box_t *box, double bytes[RT_SPACES])
-{
-    (void)config;
-    (void)box;
-    bytes[rt_openacc_space()] += sizeof(float) * 9.0 * GFNN_STENCIL * GFNN_MAX_KERNELS;
-}
-
 static void apply(const gfnn_view_t *view, const gfnn_network_t *network, const void *from,
                   float *z)
 {
@@ -82,7 +75,6 @@ static void apply(const gfnn_view_t *view, const gfnn_network_t *network, const 
 static const gfnn_predictor_t predictor = {.apply = apply,
                                            .set_up = set_up,
                                            .tear_down = tear_down,
-                                           .memory = memory,
                                            .only_usual = "its loops are compiled for 3"};
 const gfnn_kernels_t gfnn_net_openacc = {
     .rung = {.precision = "FP32", .reproducible = true, .refuse = gfnn_refuse},

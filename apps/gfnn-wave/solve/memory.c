@@ -117,17 +117,20 @@ static double verify_memory(const gfnn_config_t *config, const rt_rung_t *rung, 
     return ORACLE * a->fine + fmax(first, fmax(MAKING, KEPT * LEFT + LAST_STEP) * a->fine);
 }
 
-/* Adds what the kernels allocate for themselves. */
-static void kernels_memory(const gfnn_config_t *config, const gfnn_kernels_t *kernels,
-                           rt_space_t space, const gfnn_box_t *box, double bytes[RT_SPACES])
+/* Returns what the kernels allocate for themselves, in the rung's space. What they do not say are
+ * tables, of a network too, and a few sums for each row. */
+static double kernels_memory(const gfnn_config_t *config, const gfnn_kernels_t *kernels,
+                             rt_space_t space, const gfnn_box_t *box)
 {
+    enum { TABLES = 1 << 20, PER_ROW = 8 * sizeof(double) };
+    double bytes = TABLES + PER_ROW * (double)(box->n[1] * box->n[2]);
     const gfnn_vectors_t *vectors = gfnn_vectors_of(kernels, space);
     const gfnn_predictor_t *predictor = kernels->predictor[gfnn_precision_of(kernels, config)];
     if (kernels->op && kernels->op->memory)
-        kernels->op->memory(config, box, bytes);
+        bytes += kernels->op->memory(config, box);
     if (gfnn_has_network(config) && predictor && predictor->memory)
-        predictor->memory(config, box, bytes);
-    vectors->memory(config, box, bytes);
+        bytes += predictor->memory(config, box);
+    return bytes + (vectors->memory ? vectors->memory(config, box) : 0);
 }
 
 /* Returns the bytes of a network, of its file while it is read, and of everything else that does not
@@ -162,7 +165,7 @@ void gfnn_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
     if (space == RT_DEVICE)
         own[RT_PINNED] = solver_halos(config, rung, &a, RT_PINNED, &deepest);
     if (kernels)
-        kernels_memory(config, kernels, space, &a.box, own);
+        own[space] += kernels_memory(config, kernels, space, &a.box);
     const double kept = problem + own[RT_HOST];
     memcpy(bytes, own, sizeof own);
     const double making = fmax(a.model, halo_set_up(&a, 1));
