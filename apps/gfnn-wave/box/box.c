@@ -195,7 +195,6 @@ void gfnn_box_draw(const gfnn_box_t *box, const gfnn_grid_t *g, uint64_t seed, d
 typedef struct {
     int64_t length;
     int64_t *node; /* in the whole box, after wrapping; -1: beyond a face, where there is no node */
-    int *holders;  /* how many boxes along this direction have it, as their own or as a ghost */
     bool *open;    /* a ghost here, or own here and a ghost elsewhere */
 } line_t;
 
@@ -207,42 +206,18 @@ static int64_t wrap(const gfnn_box_t *box, int d, int64_t i)
     return (i % N + N) % N;
 }
 
-/* Counts the boxes along this direction that hold a node, as their own or as a ghost. Sets *ghost if
- * one of them holds it as a ghost: a box may wrap around, and hold it as both. */
-static int count_holders(const gfnn_box_t *box, int d, int width, int64_t node, bool *ghost)
-{
-    const bool periodic = box->faces == GFNN_PERIODIC;
-    const int64_t N = box->N[d];
-    int holders = 0;
-    for (int place = 0; place < box->ranks[d]; place++) {
-        const int64_t first = box_first(N, box->ranks[d], place);
-        const int64_t own = box_first(N, box->ranks[d], place + 1) - first;
-        const int64_t end = own + 2 * width;
-        int64_t at = node - first + width;
-        if (periodic)
-            at = (at % N + N) % N;
-        if (at < 0 || at >= end)
-            continue;
-        holders++;
-        for (; at < end; at += periodic ? N : end)
-            *ghost = *ghost || at < width || at >= width + own;
-    }
-    return holders;
-}
-
 static line_t line_new(const gfnn_box_t *box, int d, int width)
 {
     const size_t length = (size_t)(box->n[d] + 2 * width);
+    const bool periodic = box->faces == GFNN_PERIODIC, below = periodic || box->place[d] > 0,
+               above = periodic || box->place[d] < box->ranks[d] - 1;
     line_t line = {.length = (int64_t)length,
                    .node = RT_NEW(int64_t, length, RT_HOST),
-                   .holders = RT_NEW(int, length, RT_HOST),
                    .open = RT_NEW(bool, length, RT_HOST)};
     for (int64_t i = 0; i < line.length; i++) {
         const int64_t node = wrap(box, d, box->first[d] + i - width);
-        bool ghost = i < width || i >= width + box->n[d];
         line.node[i] = node;
-        line.holders[i] = node < 0 ? 0 : count_holders(box, d, width, node, &ghost);
-        line.open[i] = node >= 0 && ghost;
+        line.open[i] = node >= 0 && ((below && i < 2 * width) || (above && i >= box->n[d]));
     }
     return line;
 }
@@ -250,34 +225,11 @@ static line_t line_new(const gfnn_box_t *box, int d, int width)
 static void line_destroy(line_t *line)
 {
     RT_FREE(line->node, RT_HOST);
-    RT_FREE(line->holders, RT_HOST);
     RT_FREE(line->open, RT_HOST);
 }
 
-/* A position is an entry if it has a node and is open along any direction: own nodes that are
- * closed along all three are ghosts nowhere. The counts are products, because the box is one. */
-void gfnn_halo_count(const gfnn_box_t *box, int width, int64_t *local, int64_t *shared)
-{
-    int64_t alone = 1, closed = 1, nodes = 1, copies = 1;
-    for (int d = 0; d < 3; d++) {
-        int64_t of_alone = 0, of_closed = 0, of_nodes = 0, of_copies = 0;
-        line_t line = line_new(box, d, width);
-        for (int64_t i = 0; i < line.length; i++) {
-            of_nodes += line.node[i] >= 0;
-            of_copies += line.holders[i];
-            of_alone += line.holders[i] == 1;
-            of_closed += line.node[i] >= 0 && !line.open[i];
-        }
-        line_destroy(&line);
-        alone *= of_alone;
-        closed *= of_closed;
-        nodes *= of_nodes;
-        copies *= of_copies;
-    }
-    *local = alone - closed;
-    *shared = copies - nodes; /* once for each other rank that has it: see rt_halo_predict */
-}
-
+/* A position is an entry if it has a node and is open along any direction: own nodes that are closed
+ * along all three are ghosts nowhere. */
 static void list_row(const gfnn_box_t *box, const gfnn_grid_t *grid, int width, const line_t *line,
                      int64_t j, int64_t k, rt_halo_list_t *list)
 {

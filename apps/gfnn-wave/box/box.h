@@ -168,9 +168,6 @@ void gfnn_box_draw(const gfnn_box_t *box, const gfnn_grid_t *grid, uint64_t seed
 rt_halo_t *gfnn_halo_new(const gfnn_box_t *box, const gfnn_grid_t *grid, int width,
                          const char *transport, rt_kind_t kind, rt_space_t space);
 rt_field_t gfnn_field(const gfnn_grid_t *grid, void *data, rt_type_t type);
-/* Counts the entries of such a halo, for rt_halo_predict: own or ghost values whose group is on
- * this rank alone, and those shared with others. */
-void gfnn_halo_count(const gfnn_box_t *box, int width, int64_t *local, int64_t *shared);
 
 RT_C_END
 #endif

@@ -79,33 +79,11 @@ static void describe(const gfnn_config_t *config, whole_t *w)
 
 /* --- elements --- */
 
-/* The element of the whole box at each position -halo .. n + halo - 1 along each direction, after
- * wrapping; -1: absent. */
-typedef struct {
-    int64_t halo, length[3], *element[3];
-} around_t;
-
-static around_t around_new(const gfnn_box_t *box)
+/* Returns the element of the whole box at a position along direction d, after wrapping; -1: absent. */
+static int64_t element_at(const gfnn_box_t *box, int d, int64_t i)
 {
-    around_t a = {.halo = box->wide.halo};
-    for (int d = 0; d < 3; d++) {
-        const int64_t E = box->E[d];
-        a.length[d] = box->n[d] + 2 * a.halo;
-        a.element[d] = RT_NEW(int64_t, (size_t)a.length[d], RT_HOST);
-        for (int64_t i = 0; i < a.length[d]; i++) {
-            const int64_t e = box->first[d] + i - a.halo;
-            a.element[d][i] = box->faces == GFNN_PERIODIC ? (e % E + E) % E
-                              : e >= 0 && e < E           ? e
-                                                          : -1;
-        }
-    }
-    return a;
-}
-
-static void around_destroy(around_t *a)
-{
-    for (int d = 0; d < 3; d++)
-        RT_FREE(a->element[d], RT_HOST);
+    const int64_t E = box->E[d], e = box->first[d] + i;
+    return box->faces == GFNN_PERIODIC ? (e % E + E) % E : e >= 0 && e < E ? e : -1;
 }
 
 /* Returns the position of the middle of element e of E, in (-1, 1) of the head that it is in. */
@@ -127,21 +105,20 @@ static void fill(const gfnn_config_t *config, const gfnn_box_t *box, const uint8
 {
     const bool head = strcmp(config->model, "head") == 0;
     check_materials(config, &model->materials);
-    around_t a = around_new(box);
+    const int64_t h = box->wide.halo, *n = box->n;
 #pragma omp parallel for collapse(2) schedule(dynamic, 16)
-    for (int64_t k = 0; k < a.length[2]; k++)
-        for (int64_t j = 0; j < a.length[1]; j++) {
-            const int64_t ey = a.element[1][j], ez = a.element[2][k];
-            uint8_t *row = model->id + gfnn_at(&box->wide, -a.halo, j - a.halo, k - a.halo);
-            for (int64_t i = 0; ey >= 0 && ez >= 0 && i < a.length[0]; i++) {
-                const int64_t ex = a.element[0][i];
+    for (int64_t k = -h; k < n[2] + h; k++)
+        for (int64_t j = -h; j < n[1] + h; j++) {
+            const int64_t ey = element_at(box, 1, j), ez = element_at(box, 2, k);
+            uint8_t *row = model->id + gfnn_at(&box->wide, 0, j, k);
+            for (int64_t i = -h; ey >= 0 && ez >= 0 && i < n[0] + h; i++) {
+                const int64_t ex = element_at(box, 0, i);
                 if (ex >= 0)
                     row[i] = voxels ? voxels[(ez * box->E[1] + ey) * box->E[0] + ex]
                              : head ? (uint8_t)head_id(config, ex, ey, ez)
                                     : 0;
             }
         }
-    around_destroy(&a);
 }
 
 /* --- a file --- */

@@ -33,35 +33,27 @@ enum {
     CRC_BYTES = 4
 };
 
-/* --- numbers, whatever the byte order of the machine --- */
+/* --- numbers --- */
 
 static uint32_t take_u32(rt_scan_t *s)
 {
-    unsigned char byte[4];
-    rt_scan_take(s, byte, sizeof byte);
-    return (uint32_t)byte[3] << 24 | (uint32_t)byte[2] << 16 | (uint32_t)byte[1] << 8 | byte[0];
+    uint32_t value;
+    rt_scan_take(s, &value, sizeof value);
+    return value;
 }
 
 static bool take_double(rt_scan_t *s, double *value, const char *what)
 {
-    const uint64_t low = take_u32(s), bits = (uint64_t)take_u32(s) << 32 | low;
-    memcpy(value, &bits, sizeof *value);
-    if (rt_finite(*value))
-        return true;
-    s->at -= sizeof *value;
-    return rt_scan_fail(s, "%s is not finite", what);
+    rt_scan_take(s, value, sizeof *value);
+    return rt_finite(*value) || rt_scan_fail(s, "%s is not finite", what);
 }
 
 static bool take_floats(rt_scan_t *s, int64_t n, float *to, const char *what)
 {
-    for (int64_t k = 0; k < n; k++) {
-        const uint32_t bits = take_u32(s);
-        memcpy(to + k, &bits, sizeof *to);
-        if (!rt_finite((double)to[k])) {
-            s->at -= sizeof *to;
+    rt_scan_take(s, to, (size_t)n * sizeof *to);
+    for (int64_t k = 0; k < n; k++)
+        if (!rt_finite((double)to[k]))
             return rt_scan_fail(s, "%s: value %lld is not finite", what, (long long)k);
-        }
-    }
     return true;
 }
 

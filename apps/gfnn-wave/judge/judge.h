@@ -44,7 +44,7 @@ typedef struct gfnn_oracle {
     double most_u, most_du;  /* the largest |u| and |du| of all steps */
     double norm;             /* |du| over all ranks */
     gfnn_state_t end;        /* after all steps */
-    double end_norm[3];      /* |u|, |v|, |a| */
+    double norm_u;           /* |u| then */
     int64_t iterations_bj;   /* of the first step, to the run's tolerance */
     int64_t most_iterations; /* of all steps */
     double operator_error;   /* cpu-simd against the reference, relative to its rounding bound */

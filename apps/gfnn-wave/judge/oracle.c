@@ -298,9 +298,7 @@ gfnn_oracle_t *gfnn_oracle_new(const gfnn_problem_t *p)
         made->most_du = fmax(made->most_du, gfnn_judge_norm(o.g, made->last));
     }
     made->norm = gfnn_judge_norm(o.g, made->du);
-    const double *end[3] = {made->end.u, made->end.v, made->end.a};
-    for (int t = 0; t < 3; t++)
-        made->end_norm[t] = gfnn_judge_norm(o.g, end[t]);
+    made->norm_u = gfnn_judge_norm(o.g, made->end.u);
     work_destroy(&o);
     return made;
 }

@@ -50,5 +50,5 @@ void gfnn_result(const void *solver, rt_result_t *out)
         return;
     rt_json_int(out->json, "iterations_cgbj", p->oracle->iterations_bj);
     rt_json_real(out->json, "norm_du", p->oracle->norm); /* the judge's; the same on any ranks */
-    rt_json_real(out->json, "norm_u", p->oracle->end_norm[0]);
+    rt_json_real(out->json, "norm_u", p->oracle->norm_u);
 }

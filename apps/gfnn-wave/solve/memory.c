@@ -16,25 +16,10 @@ typedef struct {
     double ids, coefs, model; /* materials; coefficients; a voxel file while it is read */
 } arrays_t;
 
-/* Returns a box in the middle, where there are neighbours on all sides, of as many nodes as the
- * first, which is the largest. */
-static gfnn_box_t box_with_most(const gfnn_config_t *config)
-{
-    const int *r = config->n_ranks;
-    gfnn_box_t box = gfnn_box(config, 0);
-    const gfnn_box_t middle = gfnn_box(config, r[0] / 2 + r[0] * (r[1] / 2 + r[1] * (r[2] / 2)));
-    for (int d = 0; d < 3; d++) {
-        const int64_t last = box.N[d] - box.n[d];
-        box.first[d] = middle.first[d] < last ? middle.first[d] : last;
-        box.place[d] = middle.place[d];
-    }
-    return box;
-}
-
 /* Returns those of the rank that has most. */
 static arrays_t arrays(const gfnn_config_t *config)
 {
-    arrays_t a = {.box = box_with_most(config)};
+    arrays_t a = {.box = gfnn_box(config, 0)}; /* which has as many nodes as any */
     const double plane = (double)a.box.wide.plane;
     a.fine = DOUBLES * (double)a.box.fine.plane;
     a.wide = FLOATS * plane;
@@ -47,21 +32,38 @@ static arrays_t arrays(const gfnn_config_t *config)
     return a;
 }
 
+/* Counts the entries of a halo, for rt_halo_predict: own or ghost values whose group is on this rank
+ * alone, and those shared with others, once for each other rank. As if there were neighbours on all
+ * sides where the box is cut, none of them thinner than twice the width: the counts are products,
+ * because the box is one. */
+static void halo_count(const gfnn_box_t *box, int width, int64_t *local, int64_t *shared)
+{
+    int64_t alone = 1, closed = 1, nodes = 1, copies = 1;
+    for (int d = 0; d < 3; d++) {
+        const bool cut = box->ranks[d] > 1, open = cut || box->faces == GFNN_PERIODIC;
+        const int64_t n = box->n[d], ghosts = open ? 2 * width : 0, inner = n - ghosts;
+        closed *= inner > 0 ? inner : 0;
+        alone *= !cut ? n + ghosts : inner > 0 ? inner : 0;
+        nodes *= n + ghosts;
+        copies *= n + ghosts + (cut ? 4 * width : 0);
+    }
+    *local = alone - closed;
+    *shared = copies - nodes;
+}
+
 /* Returns the bytes of a halo, and those of the lists that are needed while it is made. */
 static double halo_memory(const arrays_t *a, int width, rt_space_t space)
 {
     int64_t local, shared;
-    gfnn_halo_count(&a->box, width, &local, &shared);
+    halo_count(&a->box, width, &local, &shared);
     return local + shared > 0 ? (double)rt_halo_predict(local, shared, 3, space) : 0;
 }
 
 static double halo_set_up(const arrays_t *a, int width)
 {
     int64_t local, shared;
-    if (width == 0)
-        return 0;
-    gfnn_halo_count(&a->box, width, &local, &shared);
-    return local + shared > 0
+    halo_count(&a->box, width, &local, &shared);
+    return width > 0 && local + shared > 0
                ? (double)rt_halo_predict_setup(local, shared) + 17 * (double)(local + shared)
                : 0;
 }
