@@ -64,8 +64,7 @@ struct fused {
     double *sums;     /* [SUMS][elements] */
     rt_halo_t *halo;  /* of the points that other ranks share; NULL if there are none */
     void (*element)(const fused_t *f, const step_t *t, int64_t e);
-    void (*face_y)(const fused_t *f, int64_t e);
-    void (*face_z)(const fused_t *f, int64_t e);
+    void (*face)(const fused_t *f, int64_t e, int d);
 };
 
 /* --- one element --- */
@@ -119,8 +118,7 @@ NEK_INLINE void sum_line(const int n, int from, int to, double *restrict a, doub
     }
 }
 
-/* Sums the face between element e and the element before it along x; face_y and face_z do so along
- * y and z. */
+/* Sums the face between element e and the element before it along x. */
 static void face_x(const fused_t *f, int64_t e)
 {
     const int n = f->config->n, n2 = n * n, n3 = n2 * n;
@@ -135,27 +133,17 @@ static void face_x(const fused_t *f, int64_t e)
         }
 }
 
-NEK_INLINE void face_y(const int n, const fused_t *f, int64_t e)
+/* Sums the face between element e and the one before it along d, y (1) or z (2), line by line. */
+NEK_INLINE void face(const int n, const fused_t *f, int64_t e, int d)
 {
-    const int n2 = n * n, n3 = n2 * n;
-    int i0, i1, k0, k1;
+    const int n2 = n * n, n3 = n2 * n, across = d == 1 ? n2 : n, through = d == 1 ? n : n2;
+    const int64_t *local = f->config->local, away = d == 1 ? local[0] : local[0] * local[1];
+    int i0, i1, l0, l1;
     own_points(f, e, 0, &i0, &i1);
-    own_points(f, e, 2, &k0, &k1);
-    double *b = f->v + e * n3, *a = b - f->config->local[0] * n3 + (n - 1) * n;
-    for (int k = k0; k < k1; k++)
-        sum_line(n, i0, i1, a + k * n2, b + k * n2);
-}
-
-NEK_INLINE void face_z(const int n, const fused_t *f, int64_t e)
-{
-    const int n2 = n * n, n3 = n2 * n;
-    int i0, i1, j0, j1;
-    own_points(f, e, 0, &i0, &i1);
-    own_points(f, e, 1, &j0, &j1);
-    double *b = f->v + e * n3;
-    double *a = b - f->config->local[0] * f->config->local[1] * n3 + (n - 1) * n2;
-    for (int j = j0; j < j1; j++)
-        sum_line(n, i0, i1, a + j * n, b + j * n);
+    own_points(f, e, 3 - d, &l0, &l1);
+    double *b = f->v + e * n3, *a = b - away * n3 + (n - 1) * through;
+    for (int l = l0; l < l1; l++)
+        sum_line(n, i0, i1, a + l * across, b + l * across);
 }
 
 #define DEFINE(N)                                                         \
@@ -163,21 +151,16 @@ NEK_INLINE void face_z(const int n, const fused_t *f, int64_t e)
     {                                                                     \
         element(N, f, t, e);                                              \
     }                                                                     \
-    static void face_y_##N(const fused_t *f, int64_t e)                   \
+    static void face_##N(const fused_t *f, int64_t e, int d)              \
     {                                                                     \
-        face_y(N, f, e);                                                  \
-    }                                                                     \
-    static void face_z_##N(const fused_t *f, int64_t e)                   \
-    {                                                                     \
-        face_z(N, f, e);                                                  \
+        face(N, f, e, d);                                                 \
     }
 NEK_FOR_EACH_N(DEFINE)
 
-#define ENTRY(N) [N] = {element_##N, face_y_##N, face_z_##N},
+#define ENTRY(N) [N] = {element_##N, face_##N},
 static const struct {
     void (*element)(const fused_t *f, const step_t *t, int64_t e);
-    void (*face_y)(const fused_t *f, int64_t e);
-    void (*face_z)(const fused_t *f, int64_t e);
+    void (*face)(const fused_t *f, int64_t e, int d);
 } code_of[NEK_MAX_N + 1] = {NEK_FOR_EACH_N(ENTRY)};
 
 /* --- the mesh --- */
@@ -209,14 +192,12 @@ static void sum_faces(const fused_t *f)
 {
     const nek_config_t *config = f->config;
     const int64_t elements = config->local_elements;
+    for (int d = 1; d < 3; d++) {
 #pragma omp parallel for schedule(static)
-    for (int64_t e = 0; e < elements; e++)
-        if (coordinate(config, e, 1) > 0)
-            f->face_y(f, e);
-#pragma omp parallel for schedule(static)
-    for (int64_t e = 0; e < elements; e++)
-        if (coordinate(config, e, 2) > 0)
-            f->face_z(f, e);
+        for (int64_t e = 0; e < elements; e++)
+            if (coordinate(config, e, d) > 0)
+                f->face(f, e, d);
+    }
 }
 
 /* Adds up `count` sums of the last pass, from `first` on, over all ranks. */
@@ -374,8 +355,7 @@ static void fused_set_up(nek_solver_t *s)
                    .p = s->p,
                    .v = s->w,
                    .element = code_of[config->n].element,
-                   .face_y = code_of[config->n].face_y,
-                   .face_z = code_of[config->n].face_z};
+                   .face = code_of[config->n].face};
     nek_transpose(config->n, f->D, f->Dt);
     f->c = RT_NEW(const double *, (size_t)config->local_elements, RT_HOST);
     for (int64_t e = 0; e < config->local_elements; e++)

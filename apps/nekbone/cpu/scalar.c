@@ -12,10 +12,7 @@
 #include "small.h"
 #include "tiles.h"
 
-/* The six products. */
-typedef struct {
-    nek_product_t along_i, along_j, along_k, add_j, add_k;
-} products_t;
+typedef nek_products_t products_t;
 
 static void element(const products_t *t, const double *D, const double *Dt, const double *G,
                     const double *u, double *w)
@@ -36,11 +33,7 @@ static void element(const products_t *t, const double *D, const double *Dt, cons
 static void scalar_ax(const nek_view_t *view, const double *u, double *w)
 {
     const int n = view->n, n3 = n * n * n;
-    const products_t t = {.along_i = nek_product_chosen(view, NEK_TALL, false),
-                          .along_j = nek_product_chosen(view, NEK_SQUARE, false),
-                          .along_k = nek_product_chosen(view, NEK_LONG, false),
-                          .add_j = nek_product_chosen(view, NEK_SQUARE, true),
-                          .add_k = nek_product_chosen(view, NEK_LONG, true)};
+    const products_t t = nek_products_chosen(view);
     double Dt[NEK_MAX_N * NEK_MAX_N];
     nek_transpose(n, view->D, Dt);
 #pragma omp parallel for schedule(static)

@@ -106,8 +106,17 @@ const char *nek_small_refuse(const void *options, const int *choice)
     return NULL;
 }
 
-nek_product_t nek_product_chosen(const nek_view_t *view, nek_case_t which, bool add)
+static nek_product_t chosen(const nek_view_t *view, nek_case_t which, bool add)
 {
     int value = view->choice ? view->choice[which] : 0;
     return nek_product(version_of(value), which, view->n, add);
+}
+
+nek_products_t nek_products_chosen(const nek_view_t *view)
+{
+    return (nek_products_t){.along_i = chosen(view, NEK_TALL, false),
+                            .along_j = chosen(view, NEK_SQUARE, false),
+                            .along_k = chosen(view, NEK_LONG, false),
+                            .add_j = chosen(view, NEK_SQUARE, true),
+                            .add_k = chosen(view, NEK_LONG, true)};
 }

@@ -47,8 +47,11 @@ nek_product_t nek_product(const nek_small_t *version, nek_case_t which, int n, b
 /* The parameters of a rung that uses these products: a version for each case. */
 extern const rt_parameter_t nek_small_parameters[NEK_CASES];
 const char *nek_small_refuse(const void *options, const int *choice);
-/* Returns the product by the choice in force; view->choice may be NULL: the choice without tuning.
- */
-nek_product_t nek_product_chosen(const nek_view_t *view, nek_case_t which, bool add);
+/* The products of an element: with D along i, j, k; and those along j and k that are added. */
+typedef struct {
+    nek_product_t along_i, along_j, along_k, add_j, add_k;
+} nek_products_t;
+/* Returns them by the choice in force; view->choice may be NULL: the choice without tuning. */
+nek_products_t nek_products_chosen(const nek_view_t *view);
 
 #endif

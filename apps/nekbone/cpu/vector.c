@@ -39,23 +39,19 @@ static void times_each(const nek_product_t *p, int64_t count, const double *A, c
 static void vector_ax(const nek_view_t *view, const double *u, double *w)
 {
     const int n = view->n, n3 = n * n * n;
-    const nek_product_t along_i = nek_product_chosen(view, NEK_TALL, false),
-                        along_j = nek_product_chosen(view, NEK_SQUARE, false),
-                        along_k = nek_product_chosen(view, NEK_LONG, false),
-                        add_j = nek_product_chosen(view, NEK_SQUARE, true),
-                        add_k = nek_product_chosen(view, NEK_LONG, true);
+    const nek_products_t t = nek_products_chosen(view);
     double Dt[NEK_MAX_N * NEK_MAX_N];
     double *ur = view->scratch, *us = ur + view->points, *ut = us + view->points;
     nek_transpose(n, view->D, Dt);
-    each_times(&along_i, view->elements, u, Dt, ur);
-    times_each(&along_j, view->elements * n, view->D, u, us);
-    times_each(&along_k, view->elements, view->D, u, ut);
+    each_times(&t.along_i, view->elements, u, Dt, ur);
+    times_each(&t.along_j, view->elements * n, view->D, u, us);
+    times_each(&t.along_k, view->elements, view->D, u, ut);
 #pragma omp parallel for schedule(static)
     for (int64_t e = 0; e < view->elements; e++)
         nek_apply_factors(n3, n3, view->G + e * 6 * n3, ur + e * n3, us + e * n3, ut + e * n3);
-    each_times(&along_i, view->elements, ur, view->D, w);
-    times_each(&add_j, view->elements * n, Dt, us, w);
-    times_each(&add_k, view->elements, Dt, ut, w);
+    each_times(&t.along_i, view->elements, ur, view->D, w);
+    times_each(&t.add_j, view->elements * n, Dt, us, w);
+    times_each(&t.add_k, view->elements, Dt, ut, w);
 }
 
 /*
