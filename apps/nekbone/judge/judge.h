@@ -62,6 +62,20 @@ typedef struct {
 
 void nek_bench_put(const nek_bench_t *t, const double *host, double *array);
 void nek_bench_get(const nek_bench_t *t, const double *array, double *host);
+/*
+ * Bound of the vector operations: p = r + beta p; x += alpha p, r -= alpha w, r.r.
+ *
+ * r + beta p is one product and one sum, each rounded once. The error is at most eps |beta p| + eps
+ * |r + beta p| <= 2 eps (|r| + |beta p|), and less if they are fused. So two honest programs, one
+ * fused and one not, may differ by 2 of these units (and do). NEK_VECTOR_STEPS is the limit for a
+ * kernel: sixteen such updates, as if r or x were formed in pieces. One value in single precision
+ * is off by 5e8 units; a coefficient that is wrong in its 13th digit causes an error of hundreds of
+ * units.
+ */
+enum { NEK_VECTOR_STEPS = 32 };
+/* Returns the largest error of an array of the rung that should be want + a u, over all ranks, in
+ * units of eps (|want| + |a u|). Overwrites want, size and got. Collective. */
+double nek_bench_sum_error(nek_bench_t *t, const double *array, double a);
 /* Added to the bench's seed, one for each random field. */
 enum { NEK_SEED_X = 1, NEK_SEED_Y, NEK_SEED_P, NEK_SEED_R, NEK_SEED_X0, NEK_SEED_W, NEK_SEED_B };
 /* Compares every kernel of the rung with the reference. */

@@ -134,23 +134,21 @@ static void check_assembled(nek_bench_t *t)
                      rt_error_over(xAy, yAx, RT_EPS * scale), 16);
 }
 
-/*
- * Bound of the vector operations: p = r + beta p; x += alpha p, r -= alpha w, r.r.
- *
- * r + beta p is one product and one sum, each rounded once. The error is at most eps |beta p| + eps
- * |r + beta p| <= 2 eps (|r| + |beta p|), and less if they are fused. So two honest programs, one
- * fused and one not, may differ by 2 of these units (and do). VECTOR_STEPS is the limit for a
- * kernel: sixteen such updates, as if r or x were formed in pieces. One value in single precision
- * is off by 5e8 units; a coefficient that is wrong in its 13th digit causes an error of hundreds of
- * units.
- */
-enum { VECTOR_STEPS = 32 };
-
 /* Fills an array of the rung with the random field of that seed. */
 static void put_field(const nek_bench_t *t, uint64_t seed, double *array)
 {
     nek_random_field(t->p->config, t->seed + seed, t->got);
     nek_bench_put(t, t->got, array);
+}
+
+double nek_bench_sum_error(nek_bench_t *t, const double *array, double a)
+{
+    for (int64_t q = 0; q < t->points; q++) {
+        t->size[q] = fabs(t->want[q]) + fabs(a * t->u[q]);
+        t->want[q] += a * t->u[q];
+    }
+    nek_bench_get(t, array, t->got);
+    return worst(t);
 }
 
 /* Returns the error of an array of the rung that should be y + a x, for the fields of these
@@ -159,12 +157,7 @@ static double sum_of_fields(nek_bench_t *t, const double *array, uint64_t y, dou
 {
     nek_random_field(t->p->config, t->seed + y, t->want);
     nek_random_field(t->p->config, t->seed + x, t->u);
-    for (int64_t q = 0; q < t->points; q++) {
-        t->size[q] = fabs(t->want[q]) + fabs(a * t->u[q]);
-        t->want[q] += a * t->u[q];
-    }
-    nek_bench_get(t, array, t->got);
-    return worst(t);
+    return nek_bench_sum_error(t, array, a);
 }
 
 static void check_update_p(nek_bench_t *t, double beta)
@@ -174,7 +167,7 @@ static void check_update_p(nek_bench_t *t, double beta)
     put_field(t, NEK_SEED_R, s->r);
     nek_update_p(s, beta, s->r, s->p);
     rt_verdict_check(t->verdict, "p = r + beta p (eps size)",
-                     sum_of_fields(t, s->p, NEK_SEED_R, beta, NEK_SEED_P), VECTOR_STEPS);
+                     sum_of_fields(t, s->p, NEK_SEED_R, beta, NEK_SEED_P), NEK_VECTOR_STEPS);
 }
 
 static void check_update_xr(nek_bench_t *t, double alpha)
@@ -193,7 +186,7 @@ static void check_update_xr(nek_bench_t *t, double alpha)
         total += p->c[q] * t->size[q] * t->size[q];
     rt_comm_sum(&total, 1);
     rt_verdict_check(t->verdict, "x += alpha p, r -= alpha w (eps size)", fmax(x_error, r_error),
-                     VECTOR_STEPS);
+                     NEK_VECTOR_STEPS);
     rt_verdict_check(t->verdict, "r.r = reference (eps sum |terms|)",
                      rt_error_over(rr, nek_oracle_dot(p, t->want, t->want), RT_EPS * total),
                      8 + nek_sum_steps(p->config));

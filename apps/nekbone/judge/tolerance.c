@@ -132,22 +132,15 @@ static double norm_of(const nek_bench_t *t, const double *x)
 }
 
 /* Checks p = z + beta p with the z of the last application, in t->want. */
-static void check_turn(nek_bench_t *t)
+static void check_update_direction(nek_bench_t *t)
 {
     nek_solver_t *s = t->s;
     const double beta = rt_random(3, t->seed);
     nek_random_field(t->p->config, t->seed + NEK_SEED_P, t->u);
     nek_bench_put(t, t->u, s->p);
     s->kernels->preconditioner->update_p(s, beta, s->p);
-    nek_bench_get(t, s->p, t->got);
-    double most = 0;
-    for (int64_t q = 0; q < t->points; q++) {
-        const double error = fabs(t->got[q] - (t->want[q] + beta * t->u[q]));
-        const double size = fabs(t->want[q]) + fabs(beta * t->u[q]);
-        most = fmax(most, error > 0 ? error / (RT_EPS * size) : rt_finite(error) ? 0 : INFINITY);
-    }
-    rt_comm_max(&most, 1);
-    rt_verdict_check(t->verdict, "p = z + beta p (eps size)", most, 32); /* as in kernels.c */
+    rt_verdict_check(t->verdict, "p = z + beta p (eps size)", nek_bench_sum_error(t, s->p, beta),
+                     NEK_VECTOR_STEPS);
 }
 
 /* Uses all four arrays of the bench, and s->p, s->r. */
@@ -185,7 +178,7 @@ static void check_preconditioner(nek_bench_t *t)
     rt_verdict_check(t->verdict, "B linear (of |B r|)", norm_of(t, z1) / norm_of(t, z2), 2 * bound);
     memcpy(t->want, z2, (size_t)t->points * sizeof *z2);
     nek_solver_destroy(oracle);
-    check_turn(t);
+    check_update_direction(t);
 }
 
 /* Solves with a right-hand side and a tolerance that cannot have been prepared. */
