@@ -42,7 +42,6 @@ rt_mcpi_tests = \
 	tests/fun3d-mcpi/test_steady \
 	tests/fun3d-mcpi/test_near \
 	tests/fun3d-mcpi/test_piece \
-	tests/fun3d-mcpi/test_rows \
 	tests/fun3d-mcpi/test_sweeps \
 	tests/fun3d-mcpi/test_system \
 	tests/fun3d-mcpi/test_wing

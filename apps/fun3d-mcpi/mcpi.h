@@ -69,6 +69,9 @@ void mcpi_digest(const void *problem, rt_digest_t *digest);
 /* Makes one halo per colour: ghosts of that colour get their owners' values. NULL with one rank. */
 rt_halo_t **mcpi_halo_new(const mcpi_part_t *part, int nb, const char *transport, rt_kind_t kind,
                           rt_space_t space);
+/* Gives the ghosts of x [rows + ghosts][components], in host memory as the halos, their owners'
+ * values: of one colour, or (-1) of all. Does nothing without halos. Collective. */
+void mcpi_halo_copy(rt_halo_t *const *halo, int colours, int colour, int components, double *x);
 void mcpi_halo_destroy(rt_halo_t **halo, int colours);
 /* Returns the vertex of a row or ghost of this rank. */
 static inline int64_t mcpi_vertex_of(const mcpi_problem_t *p, int64_t row)

@@ -73,6 +73,18 @@ rt_halo_t **mcpi_halo_new(const mcpi_part_t *part, int nb, const char *transport
     return halo;
 }
 
+void mcpi_halo_copy(rt_halo_t *const *halo, int colours, int colour, int components, double *x)
+{
+    const rt_field_t field = {.data = x,
+                              .type = RT_F64,
+                              .components = components,
+                              .entry_stride = components,
+                              .component_stride = 1};
+    for (int c = 0; halo && c < colours; c++)
+        if (colour < 0 || c == colour)
+            rt_halo_do(halo[c], RT_HALO_COPY, &field);
+}
+
 void mcpi_halo_destroy(rt_halo_t **halo, int colours)
 {
     for (int c = 0; halo && c < colours; c++)
@@ -90,7 +102,7 @@ static void take_vertices(mcpi_problem_t *p, const mcpi_source_t *source)
         return;
     for (int64_t row = 0; row < p->part->rows; row++) {
         const int64_t vertex = p->part->vertex[row];
-        const double *x = source->x + 3 * mcpi_piece_find(source->piece, vertex);
+        const double *x = source->x + 3 * (int64_t)p->part->here[row];
         const uint64_t item[] = {(uint64_t)vertex, rt_items_word(x[0]), rt_items_word(x[1]),
                                  rt_items_word(x[2])};
         rt_items_add(&p->vertices, item, 4);

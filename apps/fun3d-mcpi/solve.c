@@ -78,18 +78,6 @@ static void put_right_hand_side(mcpi_solver_t *s)
 
 /* --- a rung's arrays --- */
 
-/* Returns the starts in 32 bits, which are enough: a rank with more blocks was refused. */
-static int32_t *short_starts(const mcpi_part_t *part, int *longest)
-{
-    int32_t *start = RT_NEW(int32_t, (size_t)part->rows + 1, RT_HOST);
-    for (int64_t row = 0; row <= part->rows; row++) {
-        start[row] = (int32_t)part->start[row];
-        if (row > 0 && start[row] - start[row - 1] > *longest)
-            *longest = start[row] - start[row - 1];
-    }
-    return start;
-}
-
 /* Gives a host rung the system's own arrays, and a device rung copies unless it packs its own. */
 static void new_matrix_arrays(mcpi_solver_t *s)
 {
@@ -99,22 +87,21 @@ static void new_matrix_arrays(mcpi_solver_t *s)
     const size_t nb = (size_t)s->view.nb, nb2 = nb * nb, values = rows * nb;
     if (s->kernels->own_layout)
         return;
-    int32_t *start = short_starts(part, &s->view.longest);
-    s->view.start = start;
+    s->view.longest = part->longest;
+    s->view.start = part->short_start;
     s->view.column = part->column;
     s->view.O = system->O;
     s->view.LU = system->LU;
     s->view.R = s->R;
     if (s->space == RT_HOST)
         return;
-    s->view.start = rt_clone(start, rows + 1, sizeof(int32_t), s->space);
+    s->view.start = rt_clone(part->short_start, rows + 1, sizeof(int32_t), s->space);
     s->view.column = rt_clone(part->column, blocks, sizeof(int32_t), s->space);
     s->view.O = s->kernels->chunked
                     ? mcpi_chunks_new(system, s->space)
                     : rt_clone(system->O, blocks * nb2, mcpi_type_size(system->type), s->space);
     s->view.LU = rt_clone(system->LU, rows * nb2, sizeof(double), s->space);
     s->view.R = RT_NEW(double, values, s->space);
-    RT_FREE(start, RT_HOST);
 }
 
 /* Gives the solver dQ and what brings its ghosts up to date: the rung's own kernel, where it can,
@@ -181,14 +168,12 @@ void mcpi_solver_destroy(void *solver)
         s->kernels->tear_down(&s->view);
     if (s->own_halo)
         mcpi_halo_destroy(s->halo, s->view.colours);
-    if (!s->kernels->own_layout) {
+    if (!s->kernels->own_layout && s->space != RT_HOST) {
         RT_FREE(s->view.start, s->space);
-        if (s->space != RT_HOST) {
-            RT_FREE(s->view.column, s->space);
-            RT_FREE(s->view.O, s->space);
-            RT_FREE(s->view.LU, s->space);
-            RT_FREE(s->view.R, s->space);
-        }
+        RT_FREE(s->view.column, s->space);
+        RT_FREE(s->view.O, s->space);
+        RT_FREE(s->view.LU, s->space);
+        RT_FREE(s->view.R, s->space);
     }
     for (int why = 0; why < RT_KEEPS; why++)
         rt_free(s->kept[why].dq, RT_HOST);

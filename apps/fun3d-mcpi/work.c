@@ -122,14 +122,11 @@ static double making_source(const mcpi_config_t *config, const counts_t *c)
     return source + mesh * (m + from) + lists * m + COLUMN * columns;
 }
 
-/* Returns the bytes of start, column, O, LU and R in the rung's space; on the host only start is a
- * copy. Chunks take more room: see input/chunks.h. */
-static double view_memory(const mcpi_config_t *config, const counts_t *c, bool on_host,
-                          bool chunked)
+/* Returns the bytes of start, column, O, LU and R in the space of a rung off the host. Chunks take
+ * more room: see input/chunks.h. */
+static double view_memory(const mcpi_config_t *config, const counts_t *c, bool chunked)
 {
     const double o = (double)mcpi_type_size((mcpi_type_t)config->offdiagonal);
-    if (on_host)
-        return INDEX * c->n;
     return INDEX * (c->n + c->b) + o * c->nb * c->nb * c->b +
            (chunked ? (MCPI_CHUNK - o) * c->nb * c->n : 0) + VALUE * (c->nb * c->nb + c->nb) * c->n;
 }
@@ -144,7 +141,8 @@ static double problem_memory(const rt_run_t *run, const mcpi_config_t *config, c
     const double matrix = sweeps ? VALUE * nb2 * (c->b + c->n) + 2 * values : values;
     const double system = sweeps ? o * nb2 * c->b + VALUE * nb2 * c->n + values + INDEX * c->n : 0;
     const double source = source_memory(c);
-    const double part = 2 * INDEX * c->b + VALUE * c->n + 2 * VALUE * (c->n + c->g);
+    const double part =
+        2 * INDEX * c->b + (VALUE + INDEX) * c->n + (2 * VALUE + INDEX) * (c->n + c->g);
     /* colours, keys and lists of the order, rows */
     const double ordering = source + part + 60 * (c->n + c->g);
     const double filling = source + part + matrix + ROW_SCRATCH;
@@ -173,13 +171,13 @@ void mcpi_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
         kernels->memory(config, lists);
 
     bytes[space] += lists[space] + dq_size(config, kernels) * c.nb * (c.n + c.g);
-    if (!kernels->own_layout)
-        bytes[space] += view_memory(config, &c, space == RT_HOST, kernels->chunked);
+    if (!kernels->own_layout && space != RT_HOST)
+        bytes[space] += view_memory(config, &c, kernels->chunked);
     double setting_up = lists[RT_HOST] + (kernels->chunked ? MCPI_CHUNKS_MADE : 0);
     if (space != RT_HOST) {
         bytes[space] += halo_memory(&c, space);
         bytes[RT_PINNED] += halo_memory(&c, RT_PINNED);
-        setting_up += INDEX * c.n + halo_set_up(&c);
+        setting_up += halo_set_up(&c);
     }
     if (mcpi_wants_flow(run)) {
         const double geometry = mcpi_geometry_memory(&config->counts);

@@ -1,5 +1,5 @@
 /*
- * graph_test.h - graphs for the tests of colours, orders and parts: small enough to look at all
+ * graph_test.h - graphs for the tests of colours and parts: small enough to look at all
  * pairs, and some with a row of thousands of neighbours.
  */
 #ifndef MCPI_GRAPH_TEST_H
@@ -221,17 +221,6 @@ static inline mcpi_part_t *part_of(const mcpi_graph_t *graph, const mcpi_order_t
     mcpi_graph_destroy(cut);
     mcpi_piece_destroy(piece);
     return part;
-}
-
-static inline double *lattice_points(int n)
-{
-    double *x = RT_NEW(double, 3 * (size_t)n * (size_t)n * (size_t)n, RT_HOST);
-    for (int i = 0; i < n * n * n; i++) {
-        x[3 * i] = 7 + i / n / n;
-        x[3 * i + 1] = -3 + i / n % n;
-        x[3 * i + 2] = i % n;
-    }
-    return x;
 }
 
 #endif

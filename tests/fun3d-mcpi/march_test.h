@@ -20,7 +20,6 @@ typedef struct {
     mcpi_part_t *part;
     mcpi_geometry_t *geometry;
     mcpi_field_t f;
-    int32_t *start;
     double *dq;
     bool first_order; /* the slopes stay 0 */
 } flow_t;
@@ -45,13 +44,10 @@ static inline flow_t flow_new(const rt_mesh_t *mesh, const char *walls, const ch
     t.order = mcpi_order_new(piece, t.colour, colours, t.source->x);
     t.part = mcpi_part_new(t.source->graph, piece, t.order);
     t.geometry = mcpi_geometry_new(t.source, t.part, mu > 0);
-    t.start = RT_NEW(int32_t, (size_t)rows + 1, RT_HOST);
-    for (int64_t i = 0; i <= rows; i++)
-        t.start[i] = (int32_t)t.part->start[i];
     const mcpi_geometry_t *g = t.geometry;
     t.dq = array(NB * rows);
     t.f = (mcpi_field_t){.rows = rows,
-                         .start = t.start,
+                         .start = t.part->short_start,
                          .column = t.part->column,
                          .x = g->x,
                          .n = g->n,
@@ -78,8 +74,8 @@ static inline flow_t flow_new(const rt_mesh_t *mesh, const char *walls, const ch
 static inline void flow_destroy(flow_t *t)
 {
     void *const arrays[] = {
-        t->f.w,  t->f.gradient, t->f.R, t->f.rate, t->f.scale,          t->f.O,
-        t->f.LU, t->f.right,    t->dq,  t->start,  (void *)t->f.source, (void *)t->f.outside};
+        t->f.w,  t->f.gradient, t->f.R, t->f.rate,           t->f.scale,          t->f.O,
+        t->f.LU, t->f.right,    t->dq,  (void *)t->f.source, (void *)t->f.outside};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
         rt_free(arrays[k], RT_HOST);
     mcpi_geometry_destroy(t->geometry);

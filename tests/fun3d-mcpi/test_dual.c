@@ -138,7 +138,8 @@ static void check_lists(const rt_mesh_t *mesh)
 int main(void)
 {
     const mcpi_wing_t wing = {.n = 6, .layers = 51, .seed = 1};
-    rt_mesh_t *tets = cube(3, false), *mixed = cube(3, true), *body = mcpi_wing_new(&wing, 0, 1, NULL);
+    rt_mesh_t *tets = cube(3, false), *mixed = cube(3, true),
+              *body = mcpi_wing_new(&wing, 0, 1, NULL);
     check_lists(tets);
     check_elements();
     check_dual(tets, 1, -1, 8);

@@ -1,5 +1,6 @@
 /*
- * test_system.c - what is made of blocks: 16-bit values, and scaled, rounded and factored rows.
+ * test_system.c - what is made of blocks: 16-bit values, and rows that cannot be used. The judge checks
+ * in every run how rows are scaled, rounded and factored.
  */
 #include "config.h"
 #include "flow_test.h"
@@ -90,78 +91,6 @@ static mcpi_system_t *system_of(host_t *h, mcpi_type_t type, char *why, size_t l
     return mcpi_system_new(&h->matrix, type, why, len);
 }
 
-/* L U = D and D^-1 D = 1; rows are scaled by powers of two, so that the largest of D is in [1,
- * 2). */
-static void check_rows_of(const host_t *h, const mcpi_system_t *s)
-{
-    const int nb = s->nb, nb2 = nb * nb;
-    double factors = 0, solved = 0;
-    int scale = 0, inexact = 0;
-    for (int64_t i = 0; i < h->part.rows; i++) {
-        const double *D = h->matrix.D + i * nb2, *LU = s->LU + i * nb2;
-        double L[MCPI_MAX_NB2] = {0}, U[MCPI_MAX_NB2] = {0}, product[MCPI_MAX_NB2], largest = 0;
-        for (int k = 0; k < nb2; k++) {
-            const int row = k % nb, column = k / nb;
-            L[k] = row > column ? LU[k] : row == column;
-            U[k] = row < column ? LU[k] : row == column ? 1 / LU[k] : 0;
-            largest = fmax(largest, fabs(ldexp(D[k], -s->exponent[i])));
-        }
-        scale += !(largest >= 1 && largest < 2);
-        multiply(nb, L, U, product);
-        factors = fmax(factors, differ(nb2, product, ldexp(1, -s->exponent[i]), D));
-        double b[MCPI_MAX_NB], x[MCPI_MAX_NB];
-        for (int k = 0; k < nb; k++)
-            inexact += ldexp(s->R[i * nb + k], s->exponent[i]) != h->matrix.R[i * nb + k];
-        for (int k = 0; k < nb; k++) {
-            b[k] = 0;
-            for (int j = 0; j < nb; j++)
-                b[k] += ldexp(D[j * nb + k], -s->exponent[i]) * (j + 1);
-        }
-        mcpi_solve_block(nb, LU, b, x);
-        for (int j = 0; j < nb; j++)
-            solved = fmax(solved, fabs(x[j] - (j + 1)));
-    }
-    CHECK(factors < 1e-13);
-    CHECK(solved < 1e-10); /* depends on the condition of D */
-    CHECK(scale == 0 && inexact == 0);
-}
-
-static void check_system(const mcpi_source_t *source)
-{
-    host_t h = host_new(source);
-    const int nb2 = source->nb * source->nb;
-    for (int t = 0; t < MCPI_TYPES; t++) {
-        const mcpi_type_t type = (mcpi_type_t)t;
-        char why[256] = "";
-        mcpi_system_t *s = system_of(&h, type, why, sizeof why);
-        CHECK_TEXT(why, "");
-        CHECK(s != NULL && s->type == type && s->nb == source->nb);
-        if (s == NULL)
-            continue;
-        check_rows_of(&h, s);
-        /* half a unit in the last place, or in the least denormal */
-        static const double unit[MCPI_TYPES] = {0, 0x1p-24, 0x1p-11, 0x1p-8};
-        static const double least[MCPI_TYPES] = {0, 0x1p-150, 0x1p-25, 0x1p-134};
-        int wrong = 0, rounded = 0;
-        for (int64_t i = 0; i < h.part.rows; i++)
-            for (int64_t k = h.part.start[i] * nb2; k < h.part.start[i + 1] * nb2; k++) {
-                const double want = ldexp(h.matrix.O[k], -s->exponent[i]);
-                const double got = mcpi_value(s->O, type, k);
-                wrong += !(fabs(got - want) <= fmax(unit[t] * fabs(want), least[t]));
-                rounded += got != want;
-            }
-        CHECK(wrong == 0);
-        CHECK((rounded > 0) == (type != MCPI_FP64));
-        mcpi_system_destroy(s);
-    }
-    host_destroy(&h);
-    mcpi_system_destroy(NULL);
-    CHECK(mcpi_type_size(MCPI_FP64) == 8 && mcpi_type_size(MCPI_FP32) == 4);
-    CHECK(mcpi_type_size(MCPI_FP16) == 2 && mcpi_type_size(MCPI_BF16) == 2);
-    CHECK_TEXT(mcpi_type_names[MCPI_FP64], "fp64");
-    CHECK_TEXT(mcpi_type_names[MCPI_BF16], "bf16");
-}
-
 /* Spoils entries of two rows; the first of them must be named, by its vertex. */
 static void check_refused(const mcpi_source_t *source, mcpi_type_t type, char what, int64_t entry,
                           double value, const char *text)
@@ -214,20 +143,11 @@ static void check_refusals(const mcpi_source_t *source)
 
 int main(void)
 {
-    const mcpi_wing_t wing = {.n = 6, .layers = 51, .seed = 1};
-    rt_mesh_t *tets = cube(3, false), *body = mcpi_wing_new(&wing, 0, 1, NULL);
-    for (int nb = MCPI_MIN_NB; nb <= MCPI_MAX_NB; nb++) {
-        mcpi_source_t *source = flow_on(tets, nb, "1");
-        check_system(source);
-        if (nb == 5)
-            check_refusals(source);
-        mcpi_source_destroy(source);
-    }
-    mcpi_source_t *source = flow_on(body, 5, "1");
-    check_system(source);
+    rt_mesh_t *tets = cube(3, false);
+    mcpi_source_t *source = flow_on(tets, 5, "1");
+    check_refusals(source);
     mcpi_source_destroy(source);
     rt_mesh_destroy(tets);
-    rt_mesh_destroy(body);
     check_16_bits(mcpi_to_fp16, mcpi_from_fp16, 0x7c00, 0x1p-24);
     check_16_bits(mcpi_to_bf16, mcpi_from_bf16, 0x7f80, 0x1p-133);
     return check_done();

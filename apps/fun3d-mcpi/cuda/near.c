@@ -6,6 +6,7 @@
  */
 #include "config.h"
 #include "near.h"
+#include "../mcpi.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,18 +118,12 @@ mcpi_home_t *mcpi_homes_new(const mcpi_part_t *part, rt_halo_t *const *halo, con
     const size_t ghosts = (size_t)part->ghosts, all = (size_t)part->rows + ghosts;
     double *x = RT_NEW(double, all *PARTS, RT_HOST);
     mcpi_home_t *home = RT_NEW(mcpi_home_t, ghosts, RT_HOST);
-    const rt_field_t field = {.data = x,
-                              .type = RT_F64,
-                              .components = PARTS,
-                              .entry_stride = PARTS,
-                              .component_stride = 1};
     for (int64_t i = 0; i < part->rows; i++) {
         x[i * PARTS] = rt_comm_rank();
         x[i * PARTS + 1] = (double)i;
         x[i * PARTS + 2] = block[i];
     }
-    for (int c = 0; c < part->colours; c++)
-        rt_halo_do(halo[c], RT_HALO_COPY, &field);
+    mcpi_halo_copy(halo, part->colours, -1, PARTS, x);
     for (size_t g = 0; g < ghosts; g++) {
         const double *of = x + ((size_t)part->rows + g) * PARTS;
         home[g] = (mcpi_home_t){(int32_t)of[0], (int32_t)of[1], (int32_t)of[2]};

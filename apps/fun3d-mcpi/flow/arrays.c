@@ -52,12 +52,8 @@ static void take_places(mcpi_march_t *m)
     f->O_at = m->places.O;
     f->LU_at = m->places.LU;
     f->right_at = m->places.R;
-    int32_t *start = RT_NEW(int32_t, rows + 1, RT_HOST);
-    for (size_t i = 0; i <= rows; i++)
-        start[i] = (int32_t)part->start[i];
-    f->start = rt_clone(start, rows + 1, sizeof(int32_t), m->space);
+    f->start = rt_clone(part->short_start, rows + 1, sizeof(int32_t), m->space);
     f->column = rt_clone(part->column, (size_t)part->start[rows], sizeof(int32_t), m->space);
-    RT_FREE(start, RT_HOST);
 }
 
 /* Rows of one colour are not neighbours, so threads of a GPU take the rows along a curve or tile by

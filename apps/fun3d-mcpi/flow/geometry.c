@@ -16,7 +16,7 @@ static void take_entries(mcpi_geometry_t *g, const mcpi_source_t *source, const 
     const mcpi_graph_t *graph = source->graph;
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < part->rows; i++) {
-        const int64_t v = mcpi_piece_find(source->piece, part->vertex[i]), first = graph->start[v];
+        const int64_t v = part->here[i], first = graph->start[v];
         for (int64_t k = part->start[i]; k < part->start[i + 1]; k++) {
             const int64_t entry = first + part->place[k];
             memcpy(g->n + 3 * k, f->n + 3 * entry, 3 * sizeof(double));
@@ -26,8 +26,7 @@ static void take_entries(mcpi_geometry_t *g, const mcpi_source_t *source, const 
     }
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < part->rows + part->ghosts; i++)
-        memcpy(g->x + 3 * i, source->x + 3 * mcpi_piece_find(source->piece, part->vertex[i]),
-               3 * sizeof(double));
+        memcpy(g->x + 3 * i, source->x + 3 * (int64_t)part->here[i], 3 * sizeof(double));
 }
 
 /* Fills the sides in order. All that closes a cell and is neither wall nor slip is far field. */
@@ -36,7 +35,7 @@ static void take_sides(mcpi_geometry_t *g, const mcpi_source_t *source, const mc
 {
     const mcpi_flow_data_t *f = source->data;
     for (int64_t i = 0; i < part->rows; i++) {
-        const int64_t v = mcpi_piece_find(source->piece, part->vertex[i]);
+        const int64_t v = part->here[i];
         const double *all = f->boundary + 3 * v;
         g->side_of[i] = -1;
         if (all[0] == 0 && all[1] == 0 && all[2] == 0 && !f->wall[v])

@@ -355,12 +355,7 @@ void mcpi_flow_fill(mcpi_source_t *source, const mcpi_flow_t *flow, const double
 static void fill_blocks(mcpi_matrix_t *m, const mcpi_source_t *source)
 {
     const mcpi_part_t *part = m->part;
-    const mcpi_graph_t *graph = source->graph;
-    const int64_t nb2 = m->nb * m->nb;
-    int64_t widest = 0;
-    for (int64_t v = 0; v < graph->rows; v++)
-        if (graph->start[v + 1] - graph->start[v] > widest)
-            widest = graph->start[v + 1] - graph->start[v];
+    const int64_t nb2 = m->nb * m->nb, widest = part->longest;
     const int threads = rt_threads();
     double *scratch = RT_NEW(double, (size_t)(threads * (widest + 1) * nb2), RT_HOST);
 #pragma omp parallel num_threads(threads)
@@ -368,7 +363,7 @@ static void fill_blocks(mcpi_matrix_t *m, const mcpi_source_t *source)
         double *blocks = scratch + rt_thread() * (widest + 1) * nb2;
 #pragma omp for schedule(dynamic, 256)
         for (int64_t row = 0; row < part->rows; row++) {
-            const int64_t vertex = mcpi_piece_find(source->piece, part->vertex[row]);
+            const int64_t vertex = part->here[row];
             mcpi_source_row(source, vertex, m->D + row * nb2, blocks);
             for (int64_t k = part->start[row]; k < part->start[row + 1]; k++)
                 memcpy(m->O + k * nb2, blocks + part->place[k] * nb2, (size_t)nb2 * sizeof(double));

@@ -181,10 +181,13 @@ typedef struct {
     int64_t *boundary_end; /* [colours]: rows colour_start[c] .. boundary_end[c] - 1 are boundary */
     int64_t *ghost_start;  /* [colours + 1] local numbers of the ghosts of each colour */
     int64_t *start;        /* [rows + 1] */
+    int32_t *short_start;  /* the same in 32 bits, which are enough */
+    int longest;           /* most columns of a row */
     int32_t *column;       /* [start[rows]] local number of row or ghost */
     int32_t *place;        /* [start[rows]] each column's place in its vertex's list of the graph */
     int64_t *global;       /* [rows + ghosts] row number */
     int64_t *vertex;       /* [rows + ghosts] vertex number */
+    int32_t *here;         /* [rows + ghosts] vertex of the piece */
     int64_t *first_row;    /* [colours + 1] row number of the first of each colour, of the whole */
 } mcpi_part_t;
 

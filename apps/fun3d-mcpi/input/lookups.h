@@ -6,20 +6,6 @@
 
 #include "input.h"
 
-/* Returns the vertex of that number, or -1. */
-static inline int64_t mcpi_piece_find(const mcpi_piece_t *piece, int64_t number)
-{
-    int64_t low = 0, high = piece->vertices;
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (piece->number[middle] < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < piece->vertices && piece->number[low] == number ? low : -1;
-}
-
 /* Returns whether vertex v has a ghost for a neighbour. */
 static inline bool mcpi_has_ghost(const mcpi_graph_t *graph, const mcpi_piece_t *piece, int64_t v)
 {

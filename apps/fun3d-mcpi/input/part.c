@@ -48,6 +48,7 @@ static void number_rows(mcpi_part_t *part, const mcpi_graph_t *graph, const mcpi
         local[list[i]] = (int32_t)i;
         part->global[i] = order->row[list[i]];
         part->vertex[i] = piece->number[list[i]];
+        part->here[i] = (int32_t)list[i];
     }
 }
 
@@ -89,13 +90,19 @@ mcpi_part_t *mcpi_part_new(const mcpi_graph_t *graph, const mcpi_piece_t *piece,
     part->ghost_start = RT_NEW(int64_t, colours + 1, RT_HOST);
     part->global = RT_NEW(int64_t, n, RT_HOST);
     part->vertex = RT_NEW(int64_t, n, RT_HOST);
+    part->here = RT_NEW(int32_t, n, RT_HOST);
     uint32_t *list = RT_NEW(uint32_t, n, RT_HOST);
     int32_t *local = RT_NEW(int32_t, n, RT_HOST);
     number_rows(part, graph, piece, order, list, local);
     part->start = RT_NEW(int64_t, (size_t)part->rows + 1, RT_HOST);
-    part->start[0] = 0;
-    for (int64_t i = 0; i < part->rows; i++)
-        part->start[i + 1] = part->start[i] + graph->start[list[i] + 1] - graph->start[list[i]];
+    part->short_start = RT_NEW(int32_t, (size_t)part->rows + 1, RT_HOST);
+    part->start[0] = part->short_start[0] = 0;
+    for (int64_t i = 0; i < part->rows; i++) {
+        const int columns = (int)(graph->start[list[i] + 1] - graph->start[list[i]]);
+        part->start[i + 1] = part->start[i] + columns;
+        part->short_start[i + 1] = (int32_t)part->start[i + 1];
+        part->longest = columns > part->longest ? columns : part->longest;
+    }
     part->column = RT_NEW(int32_t, (size_t)part->start[part->rows], RT_HOST);
     part->place = RT_NEW(int32_t, (size_t)part->start[part->rows], RT_HOST);
     enter_columns(part, graph, order->colour, list, local);
@@ -112,6 +119,8 @@ void mcpi_part_destroy(mcpi_part_t *part)
     RT_FREE(part->boundary_end, RT_HOST);
     RT_FREE(part->ghost_start, RT_HOST);
     RT_FREE(part->start, RT_HOST);
+    RT_FREE(part->short_start, RT_HOST);
+    RT_FREE(part->here, RT_HOST);
     RT_FREE(part->column, RT_HOST);
     RT_FREE(part->place, RT_HOST);
     RT_FREE(part->global, RT_HOST);

@@ -30,10 +30,7 @@ static void check_ghosts(const bench_t *b)
     const mcpi_problem_t *p = b->m->problem;
     const size_t all = (size_t)(NB * (b->m->field.rows + b->m->field.ghosts));
     double *after = rt_clone(b->left->w, all, sizeof *after, RT_HOST);
-    const rt_field_t field = {
-        .data = after, .type = RT_F64, .components = NB, .entry_stride = NB, .component_stride = 1};
-    for (int c = 0; p->halo && c < p->part->colours; c++)
-        rt_halo_do(p->halo[c], RT_HALO_COPY, &field);
+    mcpi_halo_copy(p->halo, p->part->colours, -1, NB, after);
     double differ = memcmp(b->left->w, after, all * sizeof *after) != 0;
     rt_comm_max(&differ, 1);
     rt_verdict_true(b->verdict, "ghosts of the state are what their owners have", differ == 0);

@@ -73,10 +73,7 @@ static void take_state(bench_t *b)
     const mcpi_geometry_t *g = b->m->problem->geometry;
     const mcpi_part_t *part = b->m->problem->part;
     b->host = b->m->field;
-    int32_t *start = RT_NEW(int32_t, (size_t)b->rows + 1, RT_HOST);
-    for (int64_t i = 0; i <= b->rows; i++)
-        start[i] = (int32_t)part->start[i];
-    b->host.start = start;
+    b->host.start = part->short_start;
     b->host.column = part->column;
     b->host.x = g->x;
     b->host.n = g->n;
@@ -205,16 +202,11 @@ static void check_blocks(bench_t *b, blocks_t *made)
     mcpi_march_t *m = b->m;
     const mcpi_field_t *f = &m->field;
     double worst[3] = {0}, factors = 0;
-    int64_t widest = 0;
     m->phases->jacobian(f);
     made->O = mcpi_flow_take_O(m);
     made->D = mcpi_flow_take_LU(m);
     made->scale = mcpi_flow_take(m, f->scale, b->rows);
-    for (int64_t i = 0; i < b->rows; i++)
-        widest = b->host.start[i + 1] - b->host.start[i] > widest
-                     ? b->host.start[i + 1] - b->host.start[i]
-                     : widest;
-    const size_t each = (size_t)(2 * widest) * BLOCK;
+    const size_t each = (size_t)(2 * m->problem->part->longest) * BLOCK;
     double *scratch = RT_NEW(double, (size_t)rt_threads() * each, RT_HOST);
 #ifdef _OPENMP
 #pragma omp parallel reduction(max : worst[:3])
@@ -253,8 +245,6 @@ static void reference_sweeps(const bench_t *b, const blocks_t *made, double u, d
                                   .O = made->O,
                                   .LU = made->LU,
                                   .R = (double *)b->host.right};
-    const rt_field_t field = {
-        .data = dq, .type = RT_F64, .components = NB, .entry_stride = NB, .component_stride = 1};
     memset(dq, 0, (size_t)(NB * b->all) * sizeof *dq);
     for (int sweep = 0; sweep < SHORT_SWEEPS; sweep++)
         for (int c = 0; c < part->colours; c++) {
@@ -262,8 +252,7 @@ static void reference_sweeps(const bench_t *b, const blocks_t *made, double u, d
             mcpi_reference_rows(&system, system.R, first, last, dq, NULL);
             for (int64_t v = NB * first; u > 0 && v < NB * last; v++)
                 dq[v] *= 1 + 8 * u * rt_random((uint64_t)v, b->seed + DISTURBANCE_SEED);
-            if (p->halo)
-                rt_halo_do(p->halo[c], RT_HALO_COPY, &field);
+            mcpi_halo_copy(p->halo, part->colours, c, NB, dq);
         }
 }
 
@@ -367,7 +356,6 @@ void mcpi_march_verify_before(void *march, uint64_t seed, rt_verdict_t *verdict)
     RT_FREE(made.D, RT_HOST);
     RT_FREE(made.LU, RT_HOST);
     RT_FREE(made.scale, RT_HOST);
-    RT_FREE(b.host.start, RT_HOST);
     RT_FREE(b.host.outside, RT_HOST);
     RT_FREE(b.host.w, RT_HOST);
     RT_FREE(b.host.R, RT_HOST);

@@ -35,14 +35,7 @@ enum { DISTURBANCE_SEED = 7 };
 
 void mcpi_update_ghosts(const mcpi_bench_t *t, int colour, double *x)
 {
-    const rt_field_t field = {.data = x,
-                              .type = RT_F64,
-                              .components = t->nb,
-                              .entry_stride = t->nb,
-                              .component_stride = 1};
-    for (int c = 0; t->p->halo && c < t->part->colours; c++)
-        if (colour < 0 || c == colour)
-            rt_halo_do(t->p->halo[c], RT_HALO_COPY, &field);
+    mcpi_halo_copy(t->p->halo, t->part->colours, colour, t->nb, x);
 }
 
 /* Replaces |D^-1| (|R| + |O| |dQ|) by e, of rows first .. last - 1, for unit roundoff u. */
