@@ -193,7 +193,7 @@ static double making_mesh(const alya_config_t *config, const alya_counts_t *coun
     const double whole = mesh_memory(all_elements, all_nodes);
     double most = mesh_memory(E, N) + alya_reorder_memory(E, N);
     if (config->from_file)
-        most = fmax(most, whole + alya_boundary_memory(all_elements, all_nodes));
+        most = fmax(most, whole + alya_boundary_memory(all_elements));
     if (config->from_file && rt_comm_size() > 1)
         most = fmax(most, whole + alya_share_memory(all_elements, all_nodes));
     return most;

@@ -131,7 +131,7 @@ void alya_fill_velocity(const alya_mesh_t *mesh, alya_flow_t flow, double *u);
 /* Return the most host memory in bytes, in addition to the mesh itself, while these run:
  * alya_mesh_reorder in any order, alya_mesh_find_boundary, alya_mesh_share. */
 double alya_reorder_memory(double elements, double nodes);
-double alya_boundary_memory(double elements, double nodes);
+double alya_boundary_memory(double elements);
 double alya_share_memory(double elements, double nodes);
 
 RT_C_END
