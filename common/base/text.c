@@ -29,7 +29,9 @@ const char *rt_text_add(rt_text_t *t, const char *fmt, ...)
     return t->text;
 }
 
-int rt_text_width(FILE *out)
+/* Returns the columns of the terminal that this is, 60 to 120. If it is none: what COLUMNS in the
+ * environment says, for programs that read what is printed, else 80. */
+static int text_width(FILE *out)
 {
     enum { USUAL = 80, LEAST = 60, MOST = 120 };
     struct winsize size;
@@ -45,7 +47,7 @@ int rt_text_width(FILE *out)
 void rt_print_wrapped(FILE *out, int column, int indent, const char *text)
 {
     const char *space = " \n\t";
-    const int width = rt_text_width(out);
+    const int width = text_width(out);
     for (text += strspn(text, space); *text; text += strspn(text, space)) {
         const int length = (int)strcspn(text, space);
         bool begins = column <= indent;

@@ -25,9 +25,6 @@ enum { RT_INDENT = 14 };
 /* Prints words from `column` on, of which as many are taken, and continues at column `indent` of
  * the next line where the width is reached. Ends the line. White space separates words. */
 void rt_print_wrapped(FILE *out, int column, int indent, const char *text);
-/* Returns the columns of the terminal that this is, 60 to 120. If it is none: what COLUMNS in the
- * environment says, for programs that read what is printed, else 80. */
-int rt_text_width(FILE *out);
 
 RT_C_END
 #endif

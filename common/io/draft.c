@@ -99,6 +99,14 @@ void rt_draft_publish(rt_draft_t *d, const char *path)
                      rt_draft_cause(error));
 }
 
+int rt_draft_write(const char *path, const void *data, size_t bytes)
+{
+    rt_draft_t draft;
+    rt_draft_begin(&draft, path);
+    rt_draft_put(&draft, 0, data, bytes);
+    return rt_draft_end(&draft);
+}
+
 /* Removes the draft. */
 static void discard(rt_draft_t *d)
 {

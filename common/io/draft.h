@@ -35,6 +35,8 @@ int rt_draft_end(rt_draft_t *draft);
 /* Does the same, and notes why nothing was written (rt_unwritten), with the name that the user
  * gave. */
 void rt_draft_publish(rt_draft_t *draft, const char *path);
+/* Writes a file of these bytes, as the above. Returns 0 or an errno. */
+int rt_draft_write(const char *path, const void *data, size_t bytes);
 /* Returns an error of the above in words for the user. */
 const char *rt_draft_cause(int error);
 /* Tries whether `path` could be written. Returns false, and why, if not; leaves no trace. */

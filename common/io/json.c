@@ -93,16 +93,13 @@ void rt_json_append_text(json_t *array, const char *value)
 
 int rt_report_write(const char *path, const json_t *root)
 {
-    rt_draft_t draft;
     /* Reals with 17 digits are read back with the same bits. */
     char *text = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
     int error = ENOMEM;
     if (text) {
         const size_t n = strlen(text);
-        rt_draft_begin(&draft, path);
-        rt_draft_put(&draft, 0, text, n);
-        rt_draft_put(&draft, n, "\n", 1);
-        error = rt_draft_end(&draft);
+        text[n] = '\n'; /* in place of the end, which the file does not have */
+        error = rt_draft_write(path, text, n + 1);
     }
     free(text);
     if (error)

@@ -159,13 +159,6 @@ static int gpu_count(rt_text_t *fault)
     return 0;
 }
 
-static int attribute(enum cudaDeviceAttr what, int ordinal)
-{
-    int value = 0;
-    RT_CUDA(cudaDeviceGetAttribute(&value, what, ordinal));
-    return value;
-}
-
 static void gpu_describe(int ordinal, rt_gpu_t *gpu)
 {
     struct cudaDeviceProp prop;
@@ -185,9 +178,7 @@ static void gpu_describe(int ordinal, rt_gpu_t *gpu)
     gpu->shared = prop.sharedMemPerBlockOptin;
     gpu->memory = prop.totalGlobalMem;
     gpu->l2 = (size_t)prop.l2CacheSize;
-    gpu->clock_ghz = attribute(cudaDevAttrClockRate, ordinal) * 1e-6; /* CUDA gives kHz */
     RT_CUDA(cudaDriverGetVersion(&gpu->driver));
-    RT_CUDA(cudaRuntimeGetVersion(&gpu->runtime));
 }
 
 /* Starts the GPU that self.gpu describes: a context, a check that it can run our kernels, and

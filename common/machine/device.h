@@ -29,11 +29,10 @@ typedef struct {
     char pci[24];     /* 0000:c1:00.0, "" if not known */
     int major, minor; /* compute capability */
     int multiprocessors;
-    size_t memory;       /* bytes */
-    size_t l2;           /* bytes */
-    size_t shared;       /* bytes of shared memory that a block may have */
-    int driver, runtime; /* CUDA versions, such as 13000 */
-    double clock_ghz;    /* boost clock of the multiprocessors */
+    size_t memory; /* bytes */
+    size_t l2;     /* bytes */
+    size_t shared; /* bytes of shared memory that a block may have */
+    int driver;    /* CUDA version, such as 13000 */
 } rt_gpu_t;
 
 /* Chooses this rank's GPU and its number of threads. Collective. `option` is --device: "auto" (a

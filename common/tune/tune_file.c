@@ -192,12 +192,6 @@ static void make_folders(const char *path)
 
 int rt_tune_file_write(const char *path, const char *text, size_t bytes)
 {
-    rt_draft_t *draft = malloc(sizeof *draft); /* two paths: large for a stack */
-    RT_EXPECT(draft, RT_MEMORY, "no memory to write %s", path);
     make_folders(path);
-    rt_draft_begin(draft, path);
-    rt_draft_put(draft, 0, text, bytes);
-    const int error = rt_draft_end(draft);
-    free(draft);
-    return error;
+    return rt_draft_write(path, text, bytes);
 }

@@ -152,8 +152,7 @@ static void test_cuda(const rt_gpu_t *gpu)
     CHECK(rt_device_stream() != NULL);
     CHECK(strlen(gpu->uuid) == 40 && strncmp(gpu->uuid, "GPU-", 4) == 0 && gpu->uuid[12] == '-');
     CHECK(gpu->major >= 5 && gpu->l2 > 0);
-    CHECK(gpu->driver >= 11000 && gpu->runtime >= 11000);
-    CHECK(gpu->clock_ghz > 0.1 && gpu->clock_ghz < 10);
+    CHECK(gpu->driver >= 11000);
 }
 
 static void test_gpu(void)
