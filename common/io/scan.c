@@ -2,7 +2,6 @@
 #include "config.h"
 #include "io/scan.h"
 #include <inttypes.h>
-#include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,34 +160,21 @@ bool rt_scan_int(rt_scan_t *s, int64_t *value, const char *what)
     return true;
 }
 
-/* strtod needs a terminator, accepts hexadecimal numbers, and expects the decimal point of the
- * locale. So it gets a checked copy with that decimal point. */
+/* strtod needs a terminator, and accepts hexadecimal numbers. Programs of ours are in the C locale. */
 bool rt_scan_real(rt_scan_t *s, double *value, const char *what)
 {
-    char copy[160], word[24], *to = copy, *stop = copy;
+    char copy[160], word[24], *stop = copy;
     if (!find_number(s, what))
         return false;
     const size_t n = token(s);
-    const char *point = localeconv()->decimal_point;
-    bool good = n < sizeof copy - 16 && strlen(point) < 16;
-    bool points = false; /* a second one is an error */
-    for (size_t i = 0; good && i < n; i++) {
-        char c = s->at[i];
-        if (c == '.' && !points) {
-            memcpy(to, point, strlen(point));
-            to += strlen(point);
-            points = true;
-        } else {
-            good = c != 'x' && c != 'X' && c != '\0' && c != '.' && c != ',';
-            *to++ = c;
-        }
-    }
-    *to = '\0';
-    if (good)
-        *value = strtod(copy, &stop);
-    if (!good || stop != to)
+    const bool fits = n < sizeof copy;
+    memcpy(copy, s->at, fits ? n : 0);
+    copy[fits ? n : 0] = '\0';
+    const double read = strtod(copy, &stop);
+    if (!fits || stop != copy + n || strpbrk(copy, "xX"))
         return rt_scan_fail(s, "\"%s\" is not a number (%s)", rt_scan_quote(s, word, sizeof word),
                             what);
+    *value = read;
     s->at += n;
     return true;
 }
