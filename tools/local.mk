@@ -22,7 +22,7 @@ EXTRA_DIST += $(wildcard $(srcdir)/docs/lessons/exercises/*/*.md) # they need th
 referencedir = $(pkgdatadir)/docs/reference
 dist_reference_DATA = $(wildcard $(srcdir)/docs/reference/*.json)
 
-EXTRA_DIST += tools/coverage tools/gpu-record tools/mypy.ini tools/version-gen $(filter-out %/__pycache__,$(wildcard $(srcdir)/tools/train-gfnn/*))
+EXTRA_DIST += tools/gpu-record tools/mypy.ini tools/version-gen $(filter-out %/__pycache__,$(wildcard $(srcdir)/tools/train-gfnn/*))
 
 # bash-completion finds a command by its name: one file, and links with the names of the programs.
 completiondir = $(datadir)/bash-completion/completions
