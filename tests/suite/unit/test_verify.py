@@ -216,7 +216,7 @@ class Hostile(InFolder):
         standin('bin', '--json', 'nekbone.json', '--nonce', 'n1')
         run = run_of('n1', 'nekbone')
         os.rename('nekbone.json', 'outside.json')
-        signal.alarm(60)
+        signal.alarm(600)
         makes = (lambda path: os.symlink('/dev/zero', path), os.mkfifo, os.mkdir,
                  lambda path: os.symlink(os.path.abspath('outside.json'), path),
                  lambda path: pathlib.Path(path).touch() or os.truncate(path, 5 << 30))

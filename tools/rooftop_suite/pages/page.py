@@ -1,5 +1,4 @@
 """Pages of HTML that need nothing else, by Jinja2: page.html is the page, parts.html has the macros of its parts."""
-import functools
 import os
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -14,20 +13,16 @@ except ImportError:
     raise Fault(ENVIRONMENT, 'a page needs Jinja2 (Debian: apt install python3-jinja2)') from None
 
 Columns = list[tuple[str, Sequence[object]]]
-
-
-@functools.lru_cache(maxsize=None)
-def templates() -> Any:
-    return jinja2.Environment(loader=jinja2.FileSystemLoader(os.path.dirname(__file__)), autoescape=True,
-                              undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+TEMPLATES: Any = jinja2.Environment(loader=jinja2.FileSystemLoader(os.path.dirname(__file__)), autoescape=True,
+                                    undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
 
 
 def render(name: str, **values: object) -> str:
     """Returns a page: a template filled in, in which text that is not Markup is escaped."""
-    return str(templates().get_template(name).render(**values)) + '\n'
+    return str(TEMPLATES.get_template(name).render(**values)) + '\n'
 
 
-parts: Any = templates().get_template('parts.html').module
+parts: Any = TEMPLATES.get_template('parts.html').module
 
 
 def join(values: Iterable[object], between: str = '') -> Markup:

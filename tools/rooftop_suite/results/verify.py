@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Optional
 
 from .. import ENVIRONMENT, INVALID, USAGE, VALID, Fault, one_line, results
-from . import AnyResult, Folder, Program, Run, aggregate, disk, judge
+from . import AnyResult, Folder, Program, Run, Rung, aggregate, disk, judge
 from .judge import Judged, judge_official, near
 
 
@@ -22,11 +22,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def judge_summary(run: Run, loaded: dict[str, Program]) -> Iterator[str]:
     for name, row in [*run.summary.items(), *((f'peak-{app}', row) for app, row in run.peak.items())]:
         result = loaded.get(name)
-        rung = result.rungs[0] if result and result.rungs else None
-        told = (row.verdict, row.fom, row.spread, row.rung)
-        is_ = (result.verdict if result else None,
-               *((rung.fom_flop_per_s, rung.spread, rung.name) if rung else (None, None, None)))
-        for member, a, b in zip(('verdict', 'fom', 'spread', 'rung'), told, is_):
+        if not result and row.verdict:
+            yield f'summary.{name}.verdict is {row.verdict}, and its result is not here'
+        rung = result.rungs[0] if result and result.rungs else Rung()
+        for member, a, b in (('verdict', row.verdict, result.verdict if result else None), ('fom', row.fom, rung.fom_flop_per_s),
+                             ('spread', row.spread, rung.spread), ('rung', row.rung or '', rung.name)) if result else ():
             if a != b:
                 yield f'summary.{name}.{member} is {a}, {name}.json says {b}'
 
