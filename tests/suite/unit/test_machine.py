@@ -96,7 +96,7 @@ class Gpus(unittest.TestCase):
 
     def test_has_gpu(self):
         """The suite sees a GPU that Kokkos alone reaches."""
-        rung = programs.Rung('kokkos', 'kokkos', '', '', '', {})
+        rung = programs.Rung('kokkos', 'kokkos', '', '')
         for backend, absent, there in (('4.6.1 Experimental::SYCL', '', True), ('4.6.1 OpenMP', '', False),
                                        ('4.6.1 HIP', 'no GPU', False)):
             with mock.patch.object(programs, 'version', lambda _, backend=backend: {'Kokkos': backend}), \

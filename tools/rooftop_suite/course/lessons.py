@@ -32,7 +32,6 @@ class Rung(NamedTuple):
     kind: str
     after: str
     ladder: str
-    idea: str
 
 
 class Exercise(NamedTuple):
@@ -81,17 +80,16 @@ def tree_of(given: Optional[str]) -> str:
 
 # ---- The ladder ----
 
-RUNG = re.compile(r'^RUNG\(([\w-]+),\s*(\w+),\s*"([^"]*)",\s*(?:"([^"]*)",\s*)?\w+,\s*'
-                  r'((?:"(?:[^"\\]|\\.)*"\s*)+)\)', re.M)
+RUNG = re.compile(r'^RUNG\(([\w-]+),\s*(\w+),\s*"([^"]*)",\s*(?:"([^"]*)",\s*)?\w+,', re.M)
 
 
 def ladder(app: str, tree: str) -> list[Rung]:
     path = os.path.join(tree, 'apps', app, 'ladder.def')
     rungs = []
-    for name, kind, after, of, idea in RUNG.findall(text_of(path)):
+    for name, kind, after, of in RUNG.findall(text_of(path)):
         if kind not in KINDS:
             raise Fault(ENVIRONMENT, f'{path}: {name}: its kind is {kind}, which lessons.py does not know')
-        rungs.append(Rung(app, name, KINDS[kind], after, of, ''.join(re.findall(r'"((?:[^"\\]|\\.)*)"', idea))))
+        rungs.append(Rung(app, name, KINDS[kind], after, of))
     if not rungs:
         raise Fault(ENVIRONMENT, f'{path}: no RUNG(...) in it')
     return rungs

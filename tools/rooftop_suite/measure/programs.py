@@ -52,14 +52,11 @@ class Measured(NamedTuple):
 
 
 class Rung(NamedTuple):
-    """A rung of --list --ladder. ladder: '' or which of the app's; absent: '' or why it cannot run here; parameters:
-    {name: values}."""
+    """A rung of --list --ladder. ladder: '' or which of the app's; absent: '' or why it cannot run here."""
     name: str
     kind: str
     ladder: str
-    idea: str
     absent: str
-    parameters: dict[str, list[str]]
 
 
 # ---- Where they are ----
@@ -139,18 +136,15 @@ def rungs(program: str) -> list[Rung]:
     found: list[Rung] = []
     ladder = ''
     for line in ask(program, '--list', '--ladder').splitlines():
-        rung = re.match(r'([\w-]+)\s+(cpu|cuda|kokkos|openacc)\s+(.*)', line)
-        more = re.match(r'\s+([\w-]+): (.*)', line)
+        rung = re.match(r'([\w-]+)\s+(cpu|cuda|kokkos|openacc)\s', line)
+        absent = re.match(r'\s+absent: (.*)', line)
         head = re.match(r'([\w-]+):$', line)
         if head:
             ladder = head[1]
         elif rung:
-            found.append(Rung(rung[1], rung[2], ladder, rung[3], '', {}))
-        elif more and more[1] == 'absent' and found:
-            found[-1] = found[-1]._replace(absent=more[2])
-        elif more and found:
-            values = more[2].split(';')[0].replace(' (default)', '').split(', ')
-            found[-1].parameters[more[1]] = [value.strip() for value in values]
+            found.append(Rung(rung[1], rung[2], ladder, ''))
+        elif absent and found:
+            found[-1] = found[-1]._replace(absent=absent[1])
     if not found:
         raise Fault(ENVIRONMENT, f'{program} --list: no rungs in it: is this a program of the suite?')
     return found
