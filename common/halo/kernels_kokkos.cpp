@@ -17,7 +17,8 @@
 #define RT_HALO_LAMBDA  KOKKOS_LAMBDA
 #include "halo/kernels.hpp"
 
-namespace
+/* A namespace with a name: nvcc repeats the types of a kernel in another file. */
+namespace rt_halo_kokkos
 {
 
 struct kokkos_t {
@@ -51,6 +52,7 @@ struct kokkos_t {
     }
 };
 
-} // namespace
+} // namespace rt_halo_kokkos
 
-RT_KOKKOS_TABLE(rt_halo_kernels_t, rt_halo_kernels_kokkos, rt_halo_loops<kokkos_t>::table());
+RT_KOKKOS_TABLE(rt_halo_kernels_t, rt_halo_kernels_kokkos,
+                rt_halo_loops<rt_halo_kokkos::kokkos_t>::table());

@@ -65,7 +65,9 @@ template <int n> struct Operator {
     KOKKOS_INLINE_FUNCTION void apply(const Member &team, const double *g, Begin begin,
                                       End end) const
     {
-        double *const rows = static_cast<double *>(team.team_scratch(level).get_shmem(scratch));
+        constexpr int from = level; /* no references to members that no GPU has */
+        constexpr size_t bytes = scratch;
+        double *const rows = static_cast<double *>(team.team_scratch(from).get_shmem(bytes));
         double *const planes = rows + shape::rows;
         double all_u[columns][n], all_w[columns][n];
         auto each = [&](auto f) {
