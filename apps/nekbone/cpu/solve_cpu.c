@@ -11,7 +11,7 @@
  * memory once, and there is code for every size of a patch.
  */
 #include "config.h"
-#include "../precond/grid.h"
+#include "../precond/boxes.h"
 #include "tiles.h"
 #include <string.h>
 
@@ -331,19 +331,16 @@ static void apply_stencil(const nek_coarse_view_t *c, const float *d, float *t)
 
 static void coarse(const nek_view_t *view, const nek_coarse_view_t *c, float *r, float *x)
 {
-    (void)view;
     const int64_t nodes = c->grid.nodes;
-    const float middle = (c->largest + c->smallest) / 2, half = (c->largest - c->smallest) / 2;
-    float *d = c->work, *t = d + nodes, rho = half / middle;
-    axpby(nodes, 1 / middle, c->inverse, r, 0, d);
-    axpby(nodes, 1, NULL, d, 0, x);
-    for (int k = 1; k < c->order; k++) {
-        const float next = 1 / (2 * middle / half - rho);
-        apply_stencil(c, d, t);
-        axpby(nodes, -1, NULL, t, 1, r);
-        axpby(nodes, 2 * next / half, c->inverse, r, next * rho, d);
-        axpby(nodes, 1, NULL, d, 1, x);
-        rho = next;
+    float *d = c->work, *t = d + nodes;
+    (void)view;
+    for (nek_steps_t s = nek_steps_begin(c); s.k < c->order; nek_steps_next(&s)) {
+        if (s.k > 0) {
+            apply_stencil(c, d, t);
+            axpby(nodes, -1, NULL, t, 1, r);
+        }
+        axpby(nodes, s.a, c->inverse, r, s.b, d);
+        axpby(nodes, 1, NULL, d, s.k > 0, x);
     }
 }
 
