@@ -100,11 +100,6 @@ class Bench(NamedTuple):
         return reading(programs.settled(ended) if self.task.ranks > 1 else ended, file)  # mpirun can fail by itself
 
 
-def quick(task: tasks.Task) -> list[str]:
-    """Returns the options of a problem that takes seconds, and that is large enough for the rung's processor."""
-    return (FULL if task.rung.kind == 'cuda' else QUICK).get(task.app, [])
-
-
 class NotRight(NamedTuple):
     """Why a run gave no time: a wrong answer, or something that is not the solution's fault (status not INVALID)."""
     status: int
@@ -329,7 +324,8 @@ def main(args: argparse.Namespace) -> int:
         print(f'rooftop: submissions run unconfined: {refused}', file=sys.stderr)
     os.environ.setdefault('ROOFTOP_INPUTS', os.path.join(task.tree, 'inputs'))  # the solution's program is elsewhere
     build = attempt.find_build(args.build, task.tree)
+    sizes = (FULL if task.rung.kind == 'cuda' else QUICK).get(task.app, [])  # of a problem that takes seconds
     return grade_all(Bench(
-        args, task, build, attempt.repository_program(build, task.app), [*quick(task), '--seconds=0.1', *args.passed],
+        args, task, build, attempt.repository_program(build, task.app), [*sizes, '--seconds=0.1', *args.passed],
         task.exercise.options if task.exercise else [],
         sandbox.Box((args.all,) if args.all else (), (), args.memory_limit << 20, task.rung.kind != 'cpu', bool(refused))), todo)

@@ -47,7 +47,7 @@ class Evidence:
             if isinstance(record, Scale):
                 self.scales.setdefault(record.app, []).append((name, record))
         self.flags = sorted(self.judge(), key=lambda flag: not flag.bad)
-        if not (self.files and (self.run or self.flags or any(self.of.values()))):
+        if not (self.run or any(flag.bad for flag in self.flags) or any(self.of.values())):
             raise Fault(ENVIRONMENT, f'{path}: no results in it: rooftop run --into {self.here} makes them')
 
     def file(self, name: str) -> str:
