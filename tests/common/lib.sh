@@ -116,7 +116,7 @@ each()
 }
 
 # rows COMMAND...: runs the command with the words of each line of stdin, STATUS|TEXT|WORDS, in which braces are as for each. It
-# must be refused so; or, if the status is 0, be VALID and print the text.
+# must be refused so; or, if the status is 0, be VALID and print what matches the text.
 rows()
 {
     local table line line_rows row status text words
@@ -126,7 +126,7 @@ rows()
         eval "line_rows=(${words// /\\ })"
         for row in "${line_rows[@]}"; do
             if [ $status = 0 ]; then
-                valid run "$@" $row && { grep -qF -e "$text" run.out || fail "$* $row: does not print '$text'"; }
+                valid run "$@" $row && { grep -q -e "$text" run.out || fail "$* $row: does not print '$text'"; }
             else
                 refused $status "$text" "$@" $row
             fi

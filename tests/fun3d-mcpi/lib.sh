@@ -1,7 +1,6 @@
 # lib.sh - what the scripts of fun3d-mcpi share, in addition to what all apps share.
 app=fun3d-mcpi
 . "${abs_top_srcdir:-.}/tests/common/lib.sh" || exit 1
-mcpi=$program
 small="--surface 6 --layers 5"
 body="--surface 5 --layers 7" # layers that a flow of second order converges on
 
@@ -17,23 +16,11 @@ residual()
     sed -n 's/^residual .*, [0-9]*: \([^;]*\);.*/\1/p' "$1.out"
 }
 
-# steps TYPE: prints the type, the drag and the steps of a flow, from TYPE.json.
-steps()
-{
-    sed -n "s/.*\"drag\": \([^,]*\),*/$1 \1/p" "$1.json" | tr '\n' ' '
-    sed -n 's/.*"steps_done": \([0-9]*\).*/\1/p' "$1.json"
-}
-
-# bad_files: writes files that cannot be used, and bad.list with a line for each: its name, and the expected message.
-# test_mesh has many more.
+# bad_files: writes empty.msh and inverted.msh, which cannot be used; test_mesh has many more.
 bad_files()
 {
     : >empty.msh
     sed '/^3 1 4 /{n;s/^\([0-9]*\) \([0-9]*\) \([0-9]*\)/\1 \3 \2/;}' "$samples/mixed.msh" >inverted.msh
-    cat >bad.list <<-END
-	empty.msh the file is empty
-	inverted.msh tetrahedron 0 is inverted
-	END
 }
 
 # fan FILE N: writes a mesh of N tetrahedra around an edge: its two vertices are neighbours of all N others.

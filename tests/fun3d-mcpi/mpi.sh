@@ -14,11 +14,11 @@ drag()
 flow="--rung flow-simd --steps 12 --flow-reynolds 500 --tolerance 1e-12 --courant 1000" # takes steps back
 for n in $each; do
     on=$([ $n = 1 ] || echo $mpirun -n $n)
-    valid ladder-$n $on "$mcpi" $run $small --ladder
-    valid double-$n $on "$mcpi" $run $small $double --rung cpu-simd --json double-$n.json
+    valid ladder-$n $on "$program" $run $small --ladder
+    valid double-$n $on "$program" $run $small $double --rung cpu-simd --json double-$n.json
     grep -o '"dq_left": "[0-9a-f]*"' double-$n.json >left-$n && cmp -s left-1 left-$n ||
         fail "a solve on $n ranks leaves $(cat left-$n), on one $(cat left-1)"
-    $on "$mcpi" $run $body $flow --json flow.json >flow.out 2>&1 # not converged after 12 steps
+    $on "$program" $run $body $flow --json flow.json >flow.out 2>&1 # not converged after 12 steps
     grep -o '"residual": [^,}]*' flow.json | tail -n +2 >flow-$n.list # the first is a time
     drag >drag-$n
     [ -s drag-1 ] && cmp -s drag-1 drag-$n || fail "the drag on $n ranks is $(cat drag-$n), on one $(cat drag-1)"
@@ -44,7 +44,7 @@ done
 # have a few more blocks per row, within a tenth of one rank's.
 bytes_per_block()
 {
-    valid memory $([ $1 = 1 ] || echo $mpirun -n $1) "$mcpi" $run --surface $2 --layers $3 --sweeps 2 --rung cpu-simd --json memory.json
+    valid memory $([ $1 = 1 ] || echo $mpirun -n $1) "$program" $run --surface $2 --layers $3 --sweeps 2 --rung cpu-simd --json memory.json
     sed -n 's/^.*"high_water": \([1-9][0-9.]*\).*$/bytes \1/p; s/^.*"off_diagonal_blocks": \([0-9]*\).*$/blocks \1/p' memory.json |
         awk -v ranks=$1 '{ is[$1] = $2 } END { print is["bytes"] * ranks / is["blocks"] }'
 }
@@ -58,28 +58,26 @@ if [ "$long" != 0 ]; then
 fi
 
 for file in $([ "$long" = 0 ] && echo mixed.lb8.ugrid || (cd "$samples" && ls mixed*)); do
-    valid file-1 "$mcpi" $run --mesh "$samples/$file" --rung cpu-simd
-    valid file-3 $mpirun -n 3 "$mcpi" $run --mesh "$samples/$file" --rung cpu-simd
+    valid file-1 "$program" $run --mesh "$samples/$file" --rung cpu-simd
+    valid file-3 $mpirun -n 3 "$program" $run --mesh "$samples/$file" --rung cpu-simd
     [ -n "$(fingerprint file-1)" ] && [ "$(fingerprint file-3)" = "$(fingerprint file-1)" ] ||
         fail "$file: dQ on 3 ranks is '$(fingerprint file-3)', on one '$(fingerprint file-1)'"
 done
-same_inputs "$mcpi" --device cpu $small
-[ "$long" = 0 ] || valid tiny $mpirun -n 2 "$mcpi" $run --size tiny --rung cpu-simd
+same_inputs "$program" --device cpu $small
+[ "$long" = 0 ] || valid tiny $mpirun -n 2 "$program" $run --size tiny --rung cpu-simd
 
 OMP_NUM_THREADS=1 $mpirun -n 3 "$top/tests/fun3d-mcpi/test_near" >near.out 2>&1 || fail "test_near on 3 ranks: $(cat near.out)"
 
 fan fan.msh 3
-refused 2 "fewer than the 6 ranks" $mpirun -n 6 "$mcpi" $run --mesh fan.msh --walls none
-refused 2 "missing.msh" $mpirun -n 2 "$mcpi" $run --mesh missing.msh
-refused 2 "none has the tag 7" $mpirun -n 2 "$mcpi" $run $small --walls 7
-if [ "$long" != 0 ]; then
-    refused 2 "not a list" $mpirun -n 2 "$mcpi" $run --mesh "$samples/mixed.msh" --walls 1,x
-fi
+refused 2 "fewer than the 6 ranks" $mpirun -n 6 "$program" $run --mesh fan.msh --walls none
 # one for each place where ranks detect a fault
 bad_files
-for file in empty.msh inverted.msh; do
-    refused 2 "$(sed -n "s/^$file //p" bad.list)" $mpirun -n 2 "$mcpi" $run --mesh $file --json bad.json
-done
+rows $mpirun -n 2 "$program" $run <<END
+2|missing.msh|--mesh missing.msh
+2|none has the tag 7|$small --walls 7
+2|the file is empty|--mesh empty.msh --json bad.json
+2|tetrahedron 0 is inverted|--mesh inverted.msh --json bad.json
+END
 
 cut_off --surface 5 --layers 6
 
