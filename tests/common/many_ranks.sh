@@ -47,12 +47,11 @@ on_nodes()
 }
 
 # Ranks side by side, and ranks dealt out by turns: what they send is the same, where it goes is the launcher's choice.
-on_nodes nekbone "aabb abab" --elements 8x2x2 --ranks 2x2x1 --degree 3 --iterations 5 --rung vector
-# nodes of three ranks and of one
-on_nodes nekbone "abbb bbab" --elements 8x2x2 --ranks 2x2x1 --degree 3 --iterations 5 --rung vector
+# bbab: nodes of three ranks and of one.
+on_nodes nekbone "aabb abab abbb bbab" --elements 8x2x2 --ranks 2x2x1 --degree 3 --iterations 5 --rung vector
 on_nodes alya-rhs "aabb abab" --cells 8x8x8 --rung cpu-RSP
 # a periodic box, and free faces
-on_nodes gfnn-wave "aabb abab" --elements 16x8x8 --ranks 2x2x1 --rung cpu-simd --precond bj
+[ "$long" = 0 ] || on_nodes gfnn-wave "aabb abab" --elements 16x8x8 --ranks 2x2x1 --rung cpu-simd --precond bj
 on_nodes gfnn-wave abab --elements 16x10x8 --ranks 2x2x1 --rung solve-simd --precond bj --steps 1
 on_nodes gfnn-wave aabb --elements 28x8x8 --ranks 4x1x1 --faces free --rung predict-simd --precond gfm
 

@@ -5,7 +5,8 @@ that is allowed can make a solver diverge.
 
 usage: options.py [--long] PROGRAM...
 
-The short form gives each option one value, which differs from option to option; --long gives all of them.
+The short form gives each option one value, which differs from option to option, and what all programs have to the first of
+them alone; --long gives every value to every option of every program.
 """
 from __future__ import annotations
 
@@ -44,10 +45,14 @@ def options_of(program: str) -> list[tuple[str, bool]]:
     return [(name, bool(value.strip())) for _, name, value in found]
 
 
-def cases(program: str, long: bool) -> list[Case]:
+def cases(program: str, tried: set[str], long: bool) -> list[Case]:
+    """Returns the cases of a program but for the options that have been tried; adds those of this one."""
     name = os.path.basename(program)
     made: list[Case] = []
     for i, (option, valued) in enumerate(options_of(program)):
+        if option in tried and not long:
+            continue
+        tried.add(option)
         if option in ('tune', 'tune-seconds', 'roofline', 'window', 'warm-up', 'size') and not long:
             continue  # long, or as large as the machine
         own = [word for word in SMALL[name] + COMMON if not word.startswith(f'--{option}')]
@@ -101,7 +106,8 @@ def judge(case: Case) -> str:
 
 def main(words: list[str]) -> int:
     long = '--long' in words
-    made = [case for program in words if program != '--long' for case in cases(os.path.abspath(program), long)]
+    tried: set[str] = set()
+    made = [case for program in words if program != '--long' for case in cases(os.path.abspath(program), tried, long)]
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for case, wrong in zip(made, pool.map(judge, made)):

@@ -3,6 +3,7 @@ build lacks what it needs. CPU rungs run once on a tiny problem; whatever takes 
 suite's commands find no programs, so that they end after their options.
 """
 import contextlib
+import functools
 import io
 import os
 import re
@@ -25,6 +26,11 @@ ASKS = {'--help', '--list', '--version'}
 
 def ends(words):
     """Returns the status of a program, and what it printed."""
+    return asked(*words)
+
+
+@functools.cache  # several rows ask for --help
+def asked(*words):
     ended = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding='utf-8',
                            errors='replace', check=False)
     return ended.returncode, ended.stdout
