@@ -144,7 +144,7 @@ def build_mutant(mutant: Mutant, build: Path, folder: Path, commands: Dict[str, 
     place.write_text(text)
     (folder / "macros.h").write_text("\n".join([*mutant.macros, ""]))  # nvcc would split -D at its commas
     try:
-        done = run([*commands[mutant.object], *(["-Og", "-g0"] if mutant.object.endswith((".c", ".cpp")) else []), "-w", "-include", "macros.h", "-c", "-o", "changed.o", mutant.object], folder)
+        done = run([*commands[mutant.object], *(["-O0", "-g0"] if mutant.object.endswith((".c", ".cpp")) else []), "-w", "-include", "macros.h", "-c", "-o", "changed.o", mutant.object], folder)
     finally:
         place.unlink()
         place.symlink_to((SOURCE / mutant.file).resolve())

@@ -206,6 +206,7 @@ enum { ANY = MCPI_FIXED_NB + 1 };
     [NB - MCPI_MIN_NB][MCPI_##TYPE][MCPI_##DQ][sizeof(VEC##_t) == sizeof(vec32_t)] = \
         range_##NB##_##TYPE##_##DQ##_##VEC,
 /* clang-format off */
+#ifndef FOR_EACH_TYPE /* mutants compile fewer */
 #define FOR_EACH_TYPE(X)                                                     \
     FOR_EACH_NB(X, FP64, FP64, vec64) FOR_EACH_NB(X, FP64, FP64, vec32)      \
     FOR_EACH_NB(X, FP64, FP32, vec64) FOR_EACH_NB(X, FP64, FP32, vec32)      \
@@ -215,6 +216,7 @@ enum { ANY = MCPI_FIXED_NB + 1 };
     FOR_EACH_NB(X, FP16, FP32, vec64) FOR_EACH_NB(X, FP16, FP32, vec32)      \
     FOR_EACH_NB(X, BF16, FP64, vec64) FOR_EACH_NB(X, BF16, FP64, vec32)      \
     FOR_EACH_NB(X, BF16, FP32, vec64) FOR_EACH_NB(X, BF16, FP32, vec32)
+#endif
 /* clang-format on */
 FOR_EACH_TYPE(DEFINE)
 static range_fn *const range_of[ANY - MCPI_MIN_NB + 1][MCPI_TYPES][2][2] = {FOR_EACH_TYPE(ENTRY)};
