@@ -14,11 +14,23 @@ for p in ${PYTHON:+"$PYTHON"} python3 /usr/bin/python3; do
 done
 [ -n "$python" ] || { torch=0; python=$(command -v python3) || skip "no python3"; }
 
-# read.py FILE FORM ND DT: the structure by the README's table, with nothing of the writer's (test_weights: the sizes,
-# the header and the CRC). Without NumPy that of the numbers; with it what they mean.
+# read.py: for each line FILE FORM ND DT the structure by the README's table, with nothing of the writer's (test_weights: the
+# sizes, the header and the CRC). Without NumPy that of the numbers; with it what they mean.
 cat >read.py <<'END'
-import struct, sys
-path, form, nd, dt = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4])
+import os, struct, sys
+try:
+    import numpy as np
+except ImportError:
+    np = None
+for line in sys.stdin:  # each in a process that need not import again
+    if os.fork() == 0:
+        break
+    if os.wait()[1] != 0:
+        sys.exit(1)
+else:
+    sys.exit()
+path, form, nd, dt, *untrained = line.split()
+nd, dt = int(nd), float(dt)
 side = 2 * nd + 1
 data = open(path, 'rb').read()
 at = 0
@@ -43,11 +55,8 @@ reg = take('f', 216 * 64), take('f', 64), take('f', 64 * coefs), take('f', coefs
 cls = take('f', 216 * 64), take('f', 64), take('f', 64 * 16), take('f', 16)
 centroid = take('f', 16 * coefs)
 check(at == len(data) - 4, f'{len(data) - 4 - at} bytes too many')
-try:
-    import numpy as np
-except ImportError:
+if np is None:
     sys.exit()
-
 K = np.array(K).reshape(M, 3, 3, side, side, side)
 L = np.array(L).reshape(coefs, coefs)
 check(np.isfinite(K).all() and (np.triu(L, 1) == 0).all() and (np.diag(L) > 0).all(), 'L is not lower triangular')
@@ -67,7 +76,7 @@ for m in range(M - 3, M) if M >= 5 else ():
     sign[m - (M - 3)] = -1
     turned = np.flip(K[m] * np.outer(sign, sign)[:, :, None, None, None], 4 - (m - (M - 3)))
     check(abs(turned + K[m]).max() < 1e-5 * abs(K[m]).max(), f'kernel {m} is not odd')
-if len(sys.argv) > 5:
+if untrained:
     sys.exit()
 # What has been learnt, in a uniform medium of Vs = 50, 80 and 120.
 def value(net, x):
@@ -84,32 +93,9 @@ for vs, known in ((50, (1, 0)), (80, (1, 0, 0, 0) * 2), (120, (0, 1))):
     check(z @ z < 0.1 * (L.T @ c) @ (L.T @ c), f'Vs = {vs}: nn-reg has {c}, nn-class {other}')
 END
 
-# many.py SCRIPT: runs the script once for each line of stdin, whose words are its arguments, in one process: most of a
-# process's time goes into its imports.
-cat >many.py <<'END'
-import os, runpy, shlex, sys
-script = sys.argv[1]
-sys.path.insert(0, os.path.dirname(script))
-for line in sys.stdin:
-    sys.argv = [script, *shlex.split(line)]
-    try:
-        runpy.run_path(script, run_name='__main__')
-    except SystemExit as end:
-        if end.code:
-            raise
-END
-
 # --- what is shipped ---
-{
-    for form in gf8 gfm2 gfm4 gfm8; do
-        for us in 20 15; do
-            echo "'$inputs/$form-dt${us}us.gfnn' $form 3 ${us}e-6"
-        done
-    done
-    for form in gf8 gfm2; do
-        echo "'$inputs/$form-nd6-dt20us.gfnn' $form 6 20e-6"
-    done
-} | "$python" many.py read.py || fail "a file that is shipped"
+printf '%s\n' "$inputs"/{gf8,gfm2,gfm4,gfm8}-dt{20,15}us.gfnn "$inputs"/{gf8,gfm2}-nd6-dt20us.gfnn |
+    sed -E 's|.*/(gf[m0-9]*)(-nd(6))?-dt(..)us.gfnn|& \1 \3 \4e-6|; s/  / 3 /' | "$python" read.py || fail "a file that is shipped"
 [ $failed = 0 ] || exit 1
 [ $torch = 1 ] || skip "no Python with torch and numpy here (Debian: python3-torch); the shipped files are in order"
 
@@ -143,19 +129,12 @@ got=$?
 # --- training: nothing that other code of this repository changes, and it imports torch twice ---
 [ -n "${RT_CHECK_LONG:-}" ] || { echo "nothing was trained: make check-long"; exit $failed; }
 
-# made NAME FORM REACH ...: very small files.
-made()
-{
-    printf -- '--output %s --form %s --reach %s --dt 20e-6 --samples 16 --epochs 1\n' "$@" |
-        timeout 60 "$python" many.py "${train%/*}/train_gfnn.py" >"$1.out" 2>&1 || { fail "$*: $(tail -n 1 "$1.out")"; return 1; }
-}
-
-# The same in another process, and after nothing else.
-made c gf8 4 a gfm2 3 &
-timeout 60 "$train" --form gfm2 --dt 20e-6 --samples 16 --epochs 1 --output b >b.out 2>&1 || fail "gfm2: $(tail -n 1 b.out)"
-wait $! || failed=1
+for file in "a gfm2 3" "b gfm2 3" "c gf8 4"; do # very small
+    set -- $file
+    timeout 60 "$train" --form $2 --reach $3 --dt 20e-6 --samples 16 --epochs 1 --output $1 >out 2>&1 || fail "$file: $(tail -n 1 out)"
+done
 cmp a b || fail "trained twice, not the same bytes"
-printf '%s 20e-6 untrained\n' "a gfm2 3" "c gf8 4" | "$python" many.py read.py || fail "what train-gfnn wrote"
+printf '%s 20e-6 untrained\n' "a gfm2 3" "c gf8 4" | "$python" read.py || fail "what train-gfnn wrote"
 ls -- *.part 2>/dev/null && fail "a part of a file is left"
 # The kernels are those of the shipped files, whatever was trained on.
 "$python" - a "$inputs/gfm2-dt20us.gfnn" <<'END' || fail "kernels of gfm2 differ from the shipped ones"
