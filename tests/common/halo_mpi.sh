@@ -1,12 +1,9 @@
 # halo_mpi.sh - the ranks and the halo on 2 and 4 ranks, long on 3 too, and how they end when one of them cannot
 # go on.
-set -u
-mpirun=${MPIRUN:-mpirun}
-tests=${abs_top_builddir:-.}/tests/common
-failed=0
-work=$(mktemp -d "${TMPDIR:-/tmp}/halo_XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
-export OMPI_MCA_orte_tmpdir_base=$work # mpirun removes a folder that another is about to use
+app=halo
+. "${abs_top_srcdir:-.}/tests/common/lib.sh" || exit 1
+why=$(have_mpi) || skip "$why"
+tests=$top/tests/common
 
 # A second net under the tests' own alarms: a hang must end too.
 run()
@@ -16,19 +13,6 @@ run()
     timeout 300 $mpirun -n "$ranks" "$@"
 }
 
-fail()
-{
-    echo "failed: $*"
-    failed=1
-}
-
-if ! command -v ${mpirun%% *} >/dev/null; then
-    echo "skipped: no $mpirun"
-    exit 77
-fi
-case $("$tests"/test_comm library) in
-    *"this build has no MPI"*) echo "skipped: this build has no MPI"; exit 77 ;;
-esac
 case $(run 2 "$tests"/test_comm library) in
     "2 ranks: "*) ;;
     *) fail "$mpirun -n 2 does not start two ranks of one program" ;;

@@ -14,7 +14,7 @@ export PYTHONPYCACHEPREFIX=$top/tests/__pycache__
 trap 'cd /; rm -rf "$work" "$work.err" "$work.mpi" "$top/tests/__pycache__$work"' EXIT
 cd "$work" || exit 1
 unset PYTHONDONTWRITEBYTECODE
-case $0 in *gpu*) ;; *) export CUDA_VISIBLE_DEVICES= ;; esac # the others leave a GPU to those that are about it
+case $0 in *gpu* | *halo_mpi*) ;; *) export CUDA_VISIBLE_DEVICES= ;; esac # the others leave a GPU to those that are about it
 mkdir "$work.mpi" && export OMPI_MCA_orte_tmpdir_base=$work.mpi # mpirun removes a folder that another is about to use
 
 fail()

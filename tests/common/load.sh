@@ -1,21 +1,11 @@
 # load.sh - honest programs beside other work: a loop on every core. None may be INVALID, what was disturbed is UNSTEADY, and
 # such a rung has no figure of merit anywhere. The long form runs each app's CPU rungs 20 times, the short one nekbone's
 # until one is disturbed.
-set -u
-top=$(cd "${abs_top_builddir:-.}" && pwd)
-work=$(mktemp -d "${TMPDIR:-/tmp}/load_XXXXXX") || exit 1
-loops=
-trap 'kill $loops 2>/dev/null; rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failed=0 runs=0 unsteady=0
-
-fail()
-{
-    echo "failed: $*"
-    failed=1
-}
-
-command -v python3 >/dev/null || { echo "skipped: no python3 to read the results"; exit 77; }
+app=nekbone
+. "${abs_top_srcdir:-.}/tests/common/lib.sh" || exit 1
+find_python
+runs=0 unsteady=0 loops=
+trap 'kill $loops 2>/dev/null; cd /; rm -rf "$work"*' EXIT
 for core in $(seq "$(nproc)"); do
     while :; do :; done &
     loops="$loops $!"
@@ -29,7 +19,7 @@ beside()
     "$top/apps/$app/$app" --ladder --only cpu --device cpu --json "$app.json" "$@" >out 2>err ||
         fail "$app: ended with $?: $(grep FAILED out) $(cat err)"
     runs=$((runs + 1))
-    python3 - "$app.json" <<'PY' || fail "$app: $(tail -n 20 out)"
+    "$python" - "$app.json" <<'PY' || fail "$app: $(tail -n 20 out)"
 import json, sys
 result = json.load(open(sys.argv[1]))
 for rung in result["rungs"]:
