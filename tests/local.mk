@@ -74,26 +74,27 @@ rt_gpu_scripts = \
 rt_scripts = \
 	tests/mutants/mutants.sh \
 	tests/suite/climb.sh \
-	tests/fun3d-mcpi/mpi.sh \
-	tests/suite/run.sh \
-	tests/nekbone/mpi.sh \
-	tests/fun3d-mcpi/cli.sh \
+	tests/suite/report.sh \
 	tests/gfnn-wave/mpi.sh \
+	tests/suite/programs.sh \
+	tests/suite/run.sh \
+	tests/fun3d-mcpi/cli.sh \
 	tests/suite/unit.sh \
-	tests/common/many_ranks.sh \
 	tests/gfnn-wave/cli.sh \
 	tests/common/halo_mpi.sh \
 	tests/suite/configure.sh \
 	tests/alya-rhs/mpi.sh \
-	tests/nekbone/study.sh \
+	tests/alya-rhs/cli.sh \
+	tests/common/many_ranks.sh \
 	tests/suite/verify.sh \
-	tests/suite/programs.sh \
+	tests/nekbone/mpi.sh \
+	tests/nekbone/ladder.sh \
+	tests/fun3d-mcpi/mpi.sh \
 	tests/nekbone/cli.sh \
+	tests/common/options.sh \
+	tests/nekbone/study.sh \
 	tests/suite/scale.sh \
 	tests/nekbone/tune.sh \
-	tests/nekbone/ladder.sh \
-	tests/common/options.sh \
-	tests/alya-rhs/cli.sh \
 	tests/common/load.sh \
 	tests/fun3d-mcpi/peers.sh \
 	tests/nekbone/peers.sh \
@@ -106,8 +107,7 @@ rt_scripts = \
 	tests/suite/outside.sh \
 	tests/suite/races.sh \
 	tests/suite/reproducible.sh \
-	tests/suite/quickstart.sh \
-	tests/suite/report.sh
+	tests/suite/quickstart.sh
 
 check_PROGRAMS += $(rt_common_tests) $(rt_nekbone_tests) $(rt_alya_tests) $(rt_mcpi_tests) \
 	$(rt_gfnn_tests)
