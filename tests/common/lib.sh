@@ -160,6 +160,12 @@ find_transports()
     ! have_nccl || transports="$transports nccl"
 }
 
+# number FILE KEY: prints the first number of that key in a report of --json.
+number()
+{
+    sed -n "s/^ *\"$2\": \([-+.0-9e]*\),*$/\1/p" "$1" | head -n 1
+}
+
 # digest COMMAND...: prints the digest of its inputs; fails if it has none.
 digest()
 {

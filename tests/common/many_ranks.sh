@@ -7,12 +7,6 @@ export ROOFTOP_INPUTS=${abs_top_srcdir:-.}/inputs
 long=${RT_CHECK_LONG:-0}
 common="--device cpu --threads 1 --seconds 0 --quiet"
 
-# number FILE NAME: the number of that name in a JSON file, or nothing.
-number()
-{
-    sed -n 's/^ *"'"$2"'": \([0-9.e+-]*\),*$/\1/p' "$1" | head -n 1
-}
-
 # predicted FILE WHAT: the memory must be no more than the program said beforehand, on the rank with most.
 predicted()
 {

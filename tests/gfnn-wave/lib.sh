@@ -1,14 +1,7 @@
 # lib.sh - what the scripts of gfnn-wave share, in addition to what all apps share.
 app=gfnn-wave
 . "${abs_top_srcdir:-.}/tests/common/lib.sh" || exit 1
-gfnn=$program
 small="--elements 12x10x8 --steps 2"
-
-# number FILE KEY: the first number of that key in a report of --json.
-number()
-{
-    sed -n "s/^ *\"$2\": \([-+.0-9e]*\),*$/\1/p" "$1" | head -n 1
-}
 
 # iterations FILE: of each step, "13 13".
 iterations()

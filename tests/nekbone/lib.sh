@@ -1,7 +1,6 @@
 # lib.sh - what nekbone's scripts share, in addition to what all apps share.
 app=nekbone
 . "${abs_top_srcdir:-.}/tests/common/lib.sh" || exit 1
-nekbone=$program
 
 # history FILE: prints the residual norms of the first rung of a --json file, one per line.
 history()

@@ -2,7 +2,7 @@
 # iterations as a V-cycle on the matrix of the cells should take.
 . "${abs_top_srcdir:-.}/tests/nekbone/lib.sh" || exit 1
 grep -q '^#define RT_HAVE_HYPRE 1' "$top/config.h" || skip "no peer is in this build (configure --with-hypre)"
-solve="$nekbone --device cpu --elements 4x3x3 --degree 4 --lambda 0 --ladder --only solve --seconds 0.02 --windows 2"
+solve="$program --device cpu --elements 4x3x3 --degree 4 --lambda 0 --ladder --only solve --seconds 0.02 --windows 2"
 
 # row NAME: the peer's row in NAME.out says that it converged, in at most 30 iterations.
 row()
@@ -21,7 +21,7 @@ for run in "$mpirun -n 1 $solve --precond none" "$solve" "$mpirun -n 2 $solve"; 
     valid refused $run
     grep -q '^peers: not run, they are for mpirun -n 1, --precond schwarz' refused.out || fail "$run: $(grep '^peers' refused.out)"
 done
-valid iteration $mpirun -n 1 "$nekbone" --device cpu --elements 2x2x2 --degree 3 --ladder --only cpu --seconds 0.01 --windows 1
+valid iteration $mpirun -n 1 "$program" --device cpu --elements 2x2x2 --degree 3 --ladder --only cpu --seconds 0.01 --windows 1
 ! grep -q '^hypre' iteration.out || fail "a peer beside the ladder iteration"
 
 exit $failed
