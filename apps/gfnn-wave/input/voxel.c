@@ -12,9 +12,8 @@
  *   material 7 120 outer shell
  *   data                             the voxels start right after this line
  *
- * Then NX * NY * NZ bytes, x fastest, each an id that has a material, and nothing after them. The
- * lines between the first and the last may come in any order. Ids need not be consecutive: the
- * materials get the numbers 0, 1, ... in the order of their ids.
+ * Then NX * NY * NZ bytes, x fastest, each an id that has a material, and nothing after them. Ids need
+ * not be consecutive: the materials get the numbers 0, 1, ... in the order of their ids.
  *
  * The file is not trusted: see io/scan.h.
  */
@@ -35,7 +34,7 @@ typedef struct {
 typedef struct {
     rt_scan_t s;
     int64_t E[3];
-    double ds; /* 0: not read yet */
+    double ds;
     entry_t entry[BYTES];
 } reader_t;
 
@@ -65,12 +64,20 @@ static bool first_line(rt_scan_t *s)
     return rt_scan_line_end(s);
 }
 
+/* Goes to the next line, which must begin with this word. */
+static bool expect(rt_scan_t *s, const char *word)
+{
+    char found[24];
+    next_line(s);
+    return rt_scan_word(s, word) ||
+           rt_scan_fail(s, "\"%s\": the lines are size, spacing, material and data, in this order",
+                        rt_scan_quote(s, found, sizeof found));
+}
+
 static bool read_size(reader_t *r)
 {
     static const char *const what[3] = {"voxels along x", "voxels along y", "voxels along z"};
     rt_scan_t *s = &r->s;
-    if (r->E[0] > 0)
-        return rt_scan_fail(s, "a second line \"size\": there must be one");
     for (int d = 0; d < 3; d++) {
         if (!rt_scan_int(s, &r->E[d], what[d]))
             return false;
@@ -83,14 +90,10 @@ static bool read_size(reader_t *r)
 static bool read_spacing(reader_t *r)
 {
     rt_scan_t *s = &r->s;
-    double ds = 0;
-    if (r->ds > 0)
-        return rt_scan_fail(s, "a second line \"spacing\": there must be one");
-    if (!rt_scan_real(s, &ds, "the side of a voxel in metres"))
+    if (!rt_scan_real(s, &r->ds, "the side of a voxel in metres"))
         return false;
-    if (!rt_finite(ds) || ds <= 0)
-        return rt_scan_fail(s, "spacing %g: the side of a voxel in metres must be above 0", ds);
-    r->ds = ds;
+    if (!rt_finite(r->ds) || r->ds <= 0)
+        return rt_scan_fail(s, "spacing %g: the side of a voxel in metres must be above 0", r->ds);
     return rt_scan_line_end(s);
 }
 
@@ -125,32 +128,12 @@ static bool read_material(reader_t *r)
 static bool read_header(reader_t *r)
 {
     rt_scan_t *s = &r->s;
-    char word[24];
-    if (!first_line(s))
+    if (!first_line(s) || !expect(s, "size") || !read_size(r) || !expect(s, "spacing") ||
+        !read_spacing(r))
         return false;
-    for (;;) {
-        bool good = true;
-        next_line(s);
-        if (s->at == s->end)
-            return rt_scan_fail(s, "the file ends here, where the line \"data\" should follow");
-        if (rt_scan_word(s, "data"))
-            break;
-        if (rt_scan_word(s, "size"))
-            good = read_size(r);
-        else if (rt_scan_word(s, "spacing"))
-            good = read_spacing(r);
-        else if (rt_scan_word(s, "material"))
-            good = read_material(r);
-        else
-            good = rt_scan_fail(s, "\"%s\": a line starts with size, spacing, material or data",
-                                rt_scan_quote(s, word, sizeof word));
-        if (!good)
+    for (next_line(s); !rt_scan_word(s, "data"); next_line(s))
+        if (!expect(s, "material") || !read_material(r))
             return false;
-    }
-    if (r->E[0] == 0)
-        return rt_scan_fail(s, "no line \"size NX NY NZ\" before the data");
-    if (r->ds == 0)
-        return rt_scan_fail(s, "no line \"spacing DS\" before the data");
     return rt_scan_line_end(s);
 }
 
@@ -163,16 +146,11 @@ static bool check_size(reader_t *r)
     rt_scan_t *s = &r->s;
     const double need = (double)r->E[0] * (double)r->E[1] * (double)r->E[2];
     const double left = (double)rt_scan_left(s);
-    if (left < need)
+    if (left != need)
         return rt_scan_fail_file(s,
                                  "%.0f bytes follow on the line \"data\", and %" PRId64 "x%" PRId64
-                                 "x%" PRId64 " voxels are %.0f: is the file whole?",
+                                 "x%" PRId64 " voxels are %.0f: a byte each and nothing after them",
                                  left, r->E[0], r->E[1], r->E[2], need);
-    if (left > need)
-        return rt_scan_fail_file(s,
-                                 "%.0f bytes follow on the last of %" PRId64 "x%" PRId64 "x%" PRId64
-                                 " voxels: a byte each and nothing after them",
-                                 left - need, r->E[0], r->E[1], r->E[2]);
     return true;
 }
 
