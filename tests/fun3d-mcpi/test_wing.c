@@ -119,28 +119,6 @@ static void check_small(void)
     check_wing(&flat, 1.25);
 }
 
-/* A vertex of the wall has 4 .. 9 triangles, or half of 4 .. 8 on the symmetry plane. There were
- * flips, so not all vertices have six; there were few, so most have. */
-static void check_flips(const rt_mesh_t *mesh, int64_t layers)
-{
-    int *triangles = RT_NEW(int, (size_t)mesh->vertices, RT_HOST);
-    int64_t inner[16] = {0}, edge[16] = {0}, outside = 0, all = 0;
-    memset(triangles, 0, (size_t)mesh->vertices * sizeof *triangles);
-    for (int64_t f = 0; f < mesh->faces[RT_TRIANGLE]; f++)
-        for (int a = 0; a < 3 && mesh->tag[RT_TRIANGLE][f] == MCPI_TAG_WALL; a++)
-            triangles[mesh->face[RT_TRIANGLE][3 * f + a]]++;
-    for (int64_t v = 0; v < mesh->vertices; v += layers + 1)
-        (mesh->x[3 * v + 1] > 0 ? inner : edge)[triangles[v] & 15]++;
-    for (int k = 0; k < 16; k++) {
-        outside += (k < 4 || k > 9 ? inner[k] : 0) + (k < 2 || k > 4 ? edge[k] : 0);
-        all += inner[k];
-    }
-    CHECK(outside == 0);
-    CHECK(inner[4] > all / 20 && inner[5] > all / 8 && inner[7] > all / 8 && inner[8] > all / 20);
-    CHECK(inner[6] > all / 4 && inner[9] > 0 && edge[2] > 0 && edge[4] > 0);
-    RT_FREE(triangles, RT_HOST);
-}
-
 /* Rows have 4 .. 29 blocks. Most have as many as an inner vertex with six triangles has among
  * tetrahedra, 6 + 2 + 6, or among prisms, 6 + 2 + 12. */
 static void check_mix(void)
@@ -161,7 +139,6 @@ static void check_mix(void)
     CHECK(rows[14] + rows[20] > mesh->vertices / 5);
     CHECK(fabs(prism_share(mesh) - 0.53) < 0.03);
     CHECK(mesh->elements[RT_PYRAMID] > 100);
-    check_flips(mesh, wing.layers);
     mcpi_graph_destroy(graph);
     rt_mesh_destroy(mesh);
     for (int64_t n = 8; n <= 32; n *= 2) { /* other sizes, the same mix */

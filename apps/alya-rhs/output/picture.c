@@ -1,7 +1,7 @@
 /*
  * picture.c - --picture: the mesh with its fields for ParaView.
  *
- * No rank ever holds the whole mesh. A .vtu file has one place for each value of each array, so
+ * No rank keeps the whole mesh. A .vtu file has one place for each value of each array, so
  * rank 0 receives the parts one after the other and writes them there.
  *
  * Rank 0 writes. If that fails, rank 0 still takes part in the collective calls, and prints one
