@@ -199,13 +199,13 @@ template <int n, int held, bool turns> struct nek_held_factors {
     const int elements, per_block;
     const double *G, *others; /* of this column: the factors that are held, and all of them */
     uint64_t *barrier;
-    int next; /* first element of the next turn */
+    int next; /* first element of the next turn; `elements`: these factors stay for the next product */
     unsigned parity = 0;
 
     /* first: element of the block */
     __device__ __forceinline__ nek_held_factors(from_t from, int first, int of_all, int of_block,
                                                 double *held_memory)
-        : all(from), memory(held_memory), elements(of_all), per_block(of_block)
+        : all(from), memory(held_memory), elements(of_all), per_block(of_block), next(of_all)
     {
         __shared__ uint64_t arrived;
         barrier = &arrived;
@@ -231,11 +231,10 @@ template <int n, int held, bool turns> struct nek_held_factors {
         G = memory + at.own * shared + at.t;
         others = all + static_cast<size_t>(at.e) * 6 * shape::n3 + at.t;
     }
-    __device__ __forceinline__ void wait()
+    __device__ __forceinline__ void wait() const
     {
         if (held > 0)
             rt_barrier_wait(barrier, parity);
-        parity ^= 1;
     }
     __device__ __forceinline__ void load(int k, double (&g)[6]) const
     {
@@ -244,9 +243,12 @@ template <int n, int held, bool turns> struct nek_held_factors {
             g[m] = m < held ? G[m * shape::n3 + k * shape::n2]
                             : nek_load<once>(others + m * shape::n3 + k * shape::n2);
     }
-    __device__ __forceinline__ void used() const
+    __device__ __forceinline__ void used()
     {
-        if (turns && held > 0 && next < elements && threadIdx.x < 32)
+        if (!turns || held == 0 || next >= elements)
+            return;
+        parity ^= 1;
+        if (threadIdx.x < 32)
             fetch(next);
     }
 };
