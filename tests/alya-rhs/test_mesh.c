@@ -399,8 +399,8 @@ static void check_boxes(void)
         .cells = {7, 9, 5}, .growth = 1, .periodic_box = true, .jitter = 0.15, .seed = 4});
     check_box((alya_box_t){.cells = {24, 20, 6}, .growth = 1.2});
     check_box((alya_box_t){.cells = {3, 2, 130}, .growth = 1.01}); /* several words a column */
-    check_box((alya_box_t){.cells = {60, 40, 12}, .growth = 1.3, .jitter = 0.15, .seed = 9});
-    check_box((alya_box_t){.cells = {200, 20, 10}, .growth = 1.5, .jitter = 0.16, .seed = 2});
+    check_box((alya_box_t){.cells = {30, 20, 12}, .growth = 1.3, .jitter = 0.15, .seed = 9});
+    check_box((alya_box_t){.cells = {100, 10, 10}, .growth = 1.5, .jitter = 0.16, .seed = 2});
 }
 
 int main(int argc, char **argv)
@@ -408,15 +408,13 @@ int main(int argc, char **argv)
     app_test_start("test_mesh", &argc, &argv);
     /* where several ranks share many of its nodes, their bound of a small box is a loose one */
     check_memory(rt_comm_size() > 1 ? "cells=24x20x16" : "cells=14x12x10");
-    if (rt_comm_rank() == 0) {
+    if (rt_comm_size() == 1) {
         check_levels();
         check_boxes();
         check_balance();
         check_faults();
         check_twins();
         check_hub();
-    }
-    if (rt_comm_size() == 1) {
         check_models();
         if (getenv("RT_CHECK_LONG"))
             check_memory("cells=48x40x28");
