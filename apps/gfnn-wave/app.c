@@ -67,11 +67,6 @@ static const rt_opt_t options[] = {
             "box of MPI ranks; auto: the box with the smallest surface"),
 };
 
-static bool from_file(const gfnn_config_t *config)
-{
-    return strcmp(config->model, "head") != 0 && gfnn_uniform_vs(config->model) == 0;
-}
-
 /* --- what does not go together --- */
 
 static void check_solver(const gfnn_config_t *config)
@@ -212,7 +207,7 @@ static bool extents(rt_run_t *run, int64_t scale)
 {
     static const int one[3] = {1, 1, 1};
     gfnn_config_t *config = run->config;
-    if (from_file(config))
+    if (gfnn_is_file(config->model))
         rt_refuse(RT_USAGE, "--size is for models that are generated: the size of %s is given",
                   config->model);
     if (scale >= MOST / STEP - 1)
@@ -251,7 +246,7 @@ static void configure(rt_run_t *run)
                           "for --precond gf8 and gfm alone");
     check_solver(config);
     config->ds = GFNN_DS;
-    if (from_file(config))
+    if (gfnn_is_file(config->model))
         take_voxels(run);
     check_heads(config);
     check_source(config);

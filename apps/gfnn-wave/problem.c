@@ -103,7 +103,7 @@ void gfnn_digest(const void *problem, rt_digest_t *digest)
     for (size_t i = 0; i < sizeof medium / sizeof *medium; i++)
         rt_digest_real(digest, "medium", medium[i]);
     rt_digest_int(digest, "faces", config->faces);
-    rt_digest_int(digest, "source", 0);
+    rt_digest_int(digest, "source", 0); /* there was another: results of it have 1 */
     rt_digest_int(digest, "steps", config->steps);
     digest_materials(&p->model->materials, digest);
 #pragma omp parallel

@@ -71,7 +71,7 @@ static double common_clock(void)
     return now;
 }
 
-/* Returns whether there is time for so many trials before `end`. Collective. */
+/* Returns whether `trials` more trials fit in before `end`. Collective. */
 static bool has_time(const search_t *s, double end, double trials)
 {
     return common_clock() + trials * s->cost <= end;

@@ -20,9 +20,9 @@ typedef struct {
  * an id without Vs, and sizes that differ from --elements. Collective. */
 gfnn_model_t *gfnn_model_new(const gfnn_config_t *config, const gfnn_box_t *box);
 void gfnn_model_destroy(gfnn_model_t *model);
-/* Returns Vs of a model "uniform" (80 m/s) or "uniform:VS"; 0: it is another one. Refuses a VS that is
- * no number above 0. */
-double gfnn_uniform_vs(const char *model);
+/* Returns whether a model is a file: neither "head" nor "uniform" nor "uniform:VS". Refuses a VS that
+ * is no number above 0. */
+bool gfnn_is_file(const char *model);
 /* Reads the extents of a voxel file, for configure, which sets E and ds from it. Refuses what it
  * cannot read. Collective. */
 void gfnn_voxel_extents(const char *path, int64_t E[3], double *ds);

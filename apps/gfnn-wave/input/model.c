@@ -18,7 +18,8 @@ typedef struct {
     char text[512];
 } whole_t;
 
-double gfnn_uniform_vs(const char *model)
+/* Returns Vs of a model "uniform" (80 m/s) or "uniform:VS"; 0: it is another one. */
+static double uniform_vs(const char *model)
 {
     static const char name[] = "uniform";
     const char *rest = model + strlen(name);
@@ -29,6 +30,11 @@ double gfnn_uniform_vs(const char *model)
     if (*rest == ':' && (end == rest + 1 || *end != '\0' || !(vs > 0)))
         rt_refuse(RT_USAGE, "--model %s: must be uniform:VS with VS above 0, in m/s", model);
     return vs;
+}
+
+bool gfnn_is_file(const char *model)
+{
+    return strcmp(model, "head") != 0 && uniform_vs(model) == 0;
 }
 
 /* --- materials --- */
@@ -168,19 +174,18 @@ gfnn_model_t *gfnn_model_new(const gfnn_config_t *config, const gfnn_box_t *box)
 {
     whole_t *w = RT_NEW(whole_t, 1, RT_HOST);
     memset(w, 0, sizeof *w);
-    const bool head = strcmp(config->model, "head") == 0;
-    const double vs = head ? 0 : gfnn_uniform_vs(config->model);
     const size_t n = (size_t)box->wide.plane;
     w->model.id = RT_NEW(uint8_t, n, RT_HOST);
     memset(w->model.id, GFNN_OUTSIDE, n);
-    if (head)
-        head_materials(&w->model.materials);
-    else if (vs > 0)
-        set_material(&w->model.materials, vs);
-    if (head || vs > 0)
-        fill(config, box, NULL, &w->model);
-    else
+    if (gfnn_is_file(config->model)) {
         from_file(config, box, &w->model);
+    } else {
+        if (strcmp(config->model, "head") == 0)
+            head_materials(&w->model.materials);
+        else
+            set_material(&w->model.materials, uniform_vs(config->model));
+        fill(config, box, NULL, &w->model);
+    }
     describe(config, w);
     return &w->model;
 }

@@ -26,7 +26,7 @@ static arrays_t arrays(const gfnn_config_t *config)
     a.low = HALVES * plane + GFNN_LOW_SKIP * sizeof(uint16_t);
     a.ids = plane;
     a.coefs = gfnn_has_network(config) ? 4 * (double)(gfnn_coefs(config) * a.box.bare.plane) : 0;
-    if (strcmp(config->model, "head") != 0 && gfnn_uniform_vs(config->model) == 0)
+    if (gfnn_is_file(config->model))
         a.model = (double)config->n_elements[0] * (double)config->n_elements[1] *
                   (double)config->n_elements[2];
     return a;

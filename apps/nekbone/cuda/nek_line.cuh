@@ -253,7 +253,7 @@ template <int n, int held, bool turns> struct nek_held_factors {
     }
 };
 
-/* Returns how many of the six factors fit into so many doubles of shared memory. */
+/* Returns how many of the six factors fit into an array of `doubles` in shared memory. */
 template <int n> constexpr int nek_factors_that_fit(int doubles)
 {
     const int fit = (doubles - nek_shape<n>::rows - nek_shape<n>::planes) / nek_shape<n>::n3;
