@@ -12,18 +12,17 @@ ALLOWED = VOID | set('html head title style body header main footer nav section 
 DRAWN = set('title desc path text g defs clippath use rect'.split())  # html.parser makes them small
 LADDER = ['reference', 'jammed', 'cpu-fused', 'global', 'layered', 'onepass', 'kokkos']
 TEXTS = {  # what must be read
-    'whole': ['Rooftop on AMD EPYC', 'Figures of merit', 'tender-42', 'apps/nekbone/cpu/jammed.c', 'no valid result of alya-rhs',
+    'whole': ['Rooftop on AMD EPYC', 'Figures of merit', 'tender-42', 'apps/nekbone/cpu/jammed.c',
               'not an official run: it lacks --official', 'apps/nekbone/nekbone --size small --ladder',
-              '81.2', '2.95', 'J per unit', '14 of 14 checks held', 'n is 12: this rung needs 10 or less', 'rooftop verify whole', 'strong',
+              '81.2', '2.95', 'J per unit', '14 of 14 checks held', 'n is 12: this rung needs 10 or less', 'rooftop verify whole',
               'FP64 FMA', 'FP64, network in FP16', '23.5 GiB', 'OMP_NUM_THREADS=1',
               'gfnn-wave, ladder: UNSTEADY: solve-simd', 'UNSTEADY windows differ by 16.7 %', 'differs from the measured run by',
               'The ladder of fun3d-mcpi is not in this folder.',
               'fun3d-mcpi --ladder --json whole/ladder-fun3d-mcpi.json', 'The ladder: predictor', 'The wave: uz, ',
-              'Scaling of fun3d-mcpi, gfnn-wave is not in this folder.',
-              'rooftop scale APP --into whole', 'nekbone, peak', '--choose fetch=next'],
+              'nekbone, peak', '--choose fetch=next'],
     'hostile': ['<script>alert(1)</script>', 'not a whole JSON file', 'failed:',
                 'alya-rhs.json: not a result by docs/result-schema.json',
-                'ladder-alya-rhs.json: not a regular file', 'scale-y.json: a link', 'gfnn-wave-picture.vti is in the folder, and is not drawn', 'INVALID', 'Wrong.']}
+                'ladder-alya-rhs.json: not a regular file', 'ladder-fun3d-mcpi.json: a link', 'gfnn-wave-picture.vti is in the folder, and is not drawn', 'INVALID', 'Wrong.']}
 NEVER = {'whole': ['brand=unknown', 'governors', '25276502016'], 'hostile': ['No plot']}  # what must not be read
 
 
@@ -95,9 +94,7 @@ def judge_plots(text, page, what):
         if what != 'whole':
             continue
         rungs = {'nekbone: the climb': LADDER, 'nekbone: the timed windows': ['measured run', 'peak run'] + LADDER,
-                 'nekbone: the CPU roofline': LADDER[:3], 'nekbone: the GPU roofline': LADDER[3:],
-                 'nekbone: the residual': ['cpu-fused'], 'nekbone: scaling': ['strong', 'weak'],
-                 'nekbone: efficiency': ['strong', 'weak: not computing']}.get(title, ())
+                 'nekbone: the CPU roofline': LADDER[:3], 'nekbone: the GPU roofline': LADDER[3:]}.get(title, ())
         page.faults += [f'{title}: no {rung}' for rung in rungs if rung not in shown]
 
 

@@ -37,7 +37,6 @@ def whole():
         disk.save(path, sample(step['name'].replace('peak-', '')))
         step['sha256'] = disk.sha256_of(path)
     disk.save('whole/run.json', run)
-    disk.save('whole/scale-nekbone.json', sample('scale-nekbone'))
     write('whole/gfnn-wave-picture.vti', b'<VTKFile/>')
 
 
@@ -58,12 +57,11 @@ def hostile():
     step = dict(sample('run')['steps'][0], name=EVIL, state='failed', why=EVIL, command=[EVIL], sha256=None)
     write('hostile/run.json', json.dumps(dict(sample('run'), nonce=EVIL, environment={EVIL: [{EVIL: EVIL}], 'gpus': EVIL,
                                                                           'variables': {EVIL: EVIL}, 'nodes': 7, 'deep': deep, 'memory_bytes': EVIL},
-                                    aggregate={'value': None, 'why': EVIL}, launcher=[EVIL, '{ranks}'], steps=[step])).encode())
+                                    launcher=[EVIL, '{ranks}'], steps=[step])).encode())
     write('hostile/alya-rhs.json', json.dumps({**ladder, 'program': 'alya-rhs', 'ranks': EVIL}).encode())
     write('hostile/gfnn-wave.json', json.dumps(sample('gfnn-wave'))[:400].encode())
-    write('hostile/scale-x.json', b'{"kind": "scale", "over": "' + b'x' * 999)
     os.mkfifo('hostile/ladder-alya-rhs.json')
-    os.symlink('/dev/zero', 'hostile/scale-y.json')
+    os.symlink('/dev/zero', 'hostile/ladder-fun3d-mcpi.json')
     write('hostile/gfnn-wave-picture.vti', b'<VTKFile><x/></VTKFile>')
 
 

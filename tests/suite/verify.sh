@@ -5,7 +5,7 @@
 # A suite that is installed and unchanged, of the stand-ins' version, whatever the source tree here is.
 mkdir suite && cp -r "$here/tools/rooftop" "$here/tools/rooftop_suite" suite && cp -r "$here/docs" suite
 echo 0.1.0 >suite/VERSION
-echo '{"version": "0.1.0", "commit": null, "changed": [], "diff_file": null}' >suite/source.json
+echo '{"version": "0.1.0", "commit": null, "changed": []}' >suite/source.json
 rooftop="$python -S suite/rooftop"
 pages=${pages:+$python suite/rooftop}
 

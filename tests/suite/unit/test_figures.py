@@ -1,14 +1,12 @@
-"""Ratios, aggregates, efficiencies and drifts on known numbers."""
-import contextlib
-import io
+"""Ratios, efficiencies and drifts on known numbers."""
 import math
 import unittest
 
-from helper import SOURCE, program, sample
+from helper import SOURCE, program
 
 from rooftop_suite import Fault, results
 from rooftop_suite.measure import scale
-from rooftop_suite.results import aggregate, collect, compare, figures, judge, table
+from rooftop_suite.results import collect, compare, figures, table
 
 
 def row(fom, result='a', **changed):
@@ -98,29 +96,6 @@ class Shares(unittest.TestCase):
         self.assertEqual(figures.share_text(got.rungs[0].share_bandwidth), figures.DASH)
 
 
-class Aggregate(unittest.TestCase):
-    def setUp(self):
-        self.run = results.Run.from_json({**sample('run'), 'summary': {
-            app: {'fom': fom, 'unit': 'flop/s', 'verdict': 'VALID', 'spread': 0.01, 'rung': 'x'}
-            for app, fom in zip(aggregate.WEIGHTS, (1e9, 2e9, 3e9, 4e9))}})
-
-    def test_mean(self):
-        base = results.Run.from_json(self.run.to_json())
-        self.assertAlmostEqual(aggregate.mean(self.run, base, 'x').value, 1)
-        for row, factor in zip(self.run.summary.values(), (16, 1, 1, 1)):
-            row.fom *= factor
-        got = aggregate.mean(self.run, base, 'x')
-        self.assertAlmostEqual(got.value, 2)  # the fourth root of 16
-        self.assertEqual(got.ratios, {'nekbone': 16, 'alya-rhs': 1, 'fun3d-mcpi': 1, 'gfnn-wave': 1})
-
-    def test_none(self):
-        self.run.size = 'tiny'
-        self.assertEqual(aggregate.of(self.run).why, 'no reference result of size tiny')
-        self.run.summary['alya-rhs'].verdict = 'UNSTEADY'
-        self.assertEqual(aggregate.of(self.run).why, 'no valid result of alya-rhs')
-        self.assertIsNone(aggregate.of(self.run).value)
-
-
 class Scale(unittest.TestCase):
     def test_divisor(self):
         """Every number of ranks has a box that divides the extents, which are not made smaller than needed."""
@@ -134,27 +109,17 @@ class Scale(unittest.TestCase):
         self.assertEqual([scale.divided('7x9x4', 2), scale.divided('18x18x18', 2), scale.divided('1x7x7', 2)],
                          ['6x8x4', '18x18x18', '2x6x6'])
 
-    def test_efficiency(self):
-        first = results.Point(ranks=2, verdict='VALID', seconds_per_unit=1.0, fom_flop_per_s=1e9)
-        last = results.Point(ranks=8, verdict='VALID', seconds_per_unit=0.5, fom_flop_per_s=3e9)
-        self.assertAlmostEqual(judge.efficiency_of('strong', first, last), 0.5)
-        self.assertAlmostEqual(judge.efficiency_of('weak', first, last), 0.75)
-        last.verdict = 'UNSTEADY'
-        self.assertIsNone(judge.efficiency_of('strong', first, last))
-
-    def test_unsteady(self):
-        """A point without an efficiency says why; a single window has no spread."""
-        made = program(verdict='UNSTEADY', disturbed=['windows differ by 43.0 %'], windows=1, window_seconds=[0.1],
-                       fom_flop_per_s=None)
-        point = scale.point_of('weak', 1, made, [])
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said):
-            scale.print_series('weak', [point])
-        self.assertIn('UNSTEADY: windows differ by 43.0 %', said.getvalue())
-        self.assertNotIn('%', said.getvalue().partition('UNSTEADY')[0])
-        record = results.Scale.from_json(sample('scale-nekbone'))
-        record.strong, record.weak = [], [point]
-        self.assertEqual(judge.judge_scaling(record), [])
+    def test_rows(self):
+        """Strong: the same work in less time; weak: more work in the same time. UNSTEADY has no efficiency, and one
+        window no spread."""
+        first = program(seconds_per_unit=1.0, fom_flop_per_s=1e9, windows=5, spread=0.0)
+        last = program(seconds_per_unit=0.5, fom_flop_per_s=3e9)
+        last.ranks = 4
+        self.assertAlmostEqual(scale.efficiency_of('strong', first, last), 0.5)
+        self.assertAlmostEqual(scale.efficiency_of('weak', first, last), 0.75)
+        made = program(verdict='UNSTEADY', disturbed=['windows differ by 43.0 %'], windows=1, fom_flop_per_s=None)
+        self.assertEqual(scale.rows_of('weak', [first, made])[1][3:6] + scale.rows_of('weak', [made])[0][-1:],
+                         ['-', '-', '-', 'UNSTEADY; windows differ by 43.0 %'])
 
 
 class Table(unittest.TestCase):

@@ -25,7 +25,7 @@ WRONG = [('program', path, new) for path, new in (
     (('ceilings_cpu', 'copy_bytes_per_s'), 'fast'), (('verdict',), 'valid'), (('absent', 0, 'kind'), 'x'),
     (('options', 'x'), []))] + [('run', path, new) for path, new in (
         (('size',), 'huge'), (('official',), 'yes'), (('steps', 0, 'state'), 'over'),
-        (('steps', 0, 'more'), 1), (('steps', 0, 'exit'), '0'), (('source', 'diff_sha256'), 'x'),
+        (('steps', 0, 'more'), 1), (('steps', 0, 'exit'), '0'),
         (('launcher',), 'srun'),
         (('summary', 'nekbone', 'verdict'), 'GOOD'), (('programs', 'nekbone', 'sha256'), ''))]
 MISSING = [('program', name) for name in ('nonce', 'gpu')] + \
@@ -49,7 +49,7 @@ class Records(InFolder):
             yield kind, {key: value for key, value in self.good[kind].items() if key != name}, f'{kind} without {name}'
 
     def test_good(self):
-        for value in (*self.good.values(), sample('scale-nekbone')):
+        for value in self.good.values():
             results.record_of(value)
 
     def test_wrong(self):
@@ -87,7 +87,7 @@ class Records(InFolder):
         schema = json.loads((SOURCE / 'docs' / 'result-schema.json').read_text())
         jsonschema.Draft202012Validator.check_schema(schema)
         validators = {}
-        for kind in ('program', 'run', 'scale'):
+        for kind in ('program', 'run'):
             rule = {name: member for name, member in schema.items() if name != 'oneOf'}
             validators[kind] = jsonschema.Draft202012Validator({**rule, '$ref': f'#/$defs/{kind}'})
         for path in sorted((SOURCE / 'tests' / 'suite' / 'samples').glob('*.json')):

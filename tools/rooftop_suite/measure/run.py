@@ -6,7 +6,6 @@ moment, whatever is killed, and the same command continues where it stopped.
 """
 import argparse
 import fcntl
-import hashlib
 import os
 import shlex
 import shutil
@@ -16,7 +15,7 @@ from typing import Optional
 
 from .. import ENVIRONMENT, INVALID, USAGE, VALID, Fault, Interrupted, Json, aligned, cli, results
 from ..cli import minutes, seconds
-from ..results import Aggregate, Built, Folder, Program, Run, Step, Summary, aggregate, disk
+from ..results import Built, Folder, Program, Run, Step, Summary, disk
 from . import machine, plan, programs, quiet, source
 from .plan import Plan
 from .progress import Line
@@ -70,18 +69,12 @@ def programs_now(what: Plan) -> dict[str, Built]:
 
 def begin(path: str, made: Plan) -> Folder:
     """Starts a run: its folder and manifest."""
-    what = source.judge()
-    if what.diff_file:
-        changes = source.diff()
-        what.diff_sha256 = hashlib.sha256(changes).hexdigest()
-        disk.save_bytes(os.path.join(path, what.diff_file), changes)
     manifest = Run.from_json({
         'schema': results.SCHEMA, 'kind': 'run', 'started': now(), 'finished': None, 'state': 'running',
         'official': made.official, 'size': made.size, 'nonce': made.nonce,
-        'seed': disk.seed_of(made.nonce) if made.nonce else 1, 'source': what,
+        'seed': disk.seed_of(made.nonce) if made.nonce else 1, 'source': source.judge(),
         'launcher': made.launcher, 'ranks': made.ranks, 'settings': made.given,
-        'programs': programs_now(made), 'environment': machine.environment(), 'steps': made.steps(), 'summary': {},
-        'aggregate': Aggregate(value=None, why='the run is not complete')})
+        'programs': programs_now(made), 'environment': machine.environment(), 'steps': made.steps(), 'summary': {}})
     return Folder.create(path, manifest)
 
 
@@ -198,12 +191,11 @@ def summary_of(result: Optional[Program], declared: str = '') -> Summary:
 
 
 def summarise(folder: Folder, made: Plan) -> None:
-    """Fills the manifest's summary, peak and aggregate."""
+    """Fills the manifest's summary and peak."""
     run = folder.manifest
     run.summary = {app: summary_of(folder.result(app)) for app in made.apps}
     run.peak = {app: summary_of(folder.result(f'peak-{app}'), shlex.join(made.peak[app]))
                 for app in made.apps if app in made.peak}
-    run.aggregate = aggregate.of(run)
 
 
 def rows_of(rows: dict[str, Summary], named: str = '') -> list[list[str]]:
@@ -225,9 +217,6 @@ def print_table(folder: Folder) -> None:
             print(f'failed: {step.name}: {step.why}')
     if run.environment.get('stolen', 0) > quiet.STOLEN:
         print(f'the hypervisor took {100 * run.environment["stolen"]:.1f} % of the time of this run')
-    total = run.aggregate
-    print(f'aggregate: {total.value:.3f} of {total.reference}' if total.value is not None else
-          f'aggregate: none, {total.why}')
     official = 'official' if run.official else 'not official'
     print(f'size {run.size}, {official}' + (f', source {run.source.why}' if run.source.why else ''))
 

@@ -4,8 +4,7 @@ Strong: the problem of one rank, at the size given, on more and more ranks; effi
 slightly fewer elements where the boxes of some number of ranks would not divide them. Weak: that size on every rank;
 efficiency = FOM(p) / (p FOM(1)), because the shapes that fit p ranks are not exactly p times as large. If the smallest
 number of ranks is above 1, it takes the place of 1. One solve with the timers on says where the time of an average rank
-goes. Exposed communication is what is not computing: the part of packing, messages, sums and waiting that
-computation did not hide; one rank has none.
+goes. The result of each run is in the folder.
 """
 import argparse
 import math
@@ -13,11 +12,11 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
+from typing import Optional
 
-from .. import ENVIRONMENT, USAGE, VALID, Fault, results
-from ..cli import count, counts, minutes, seconds
-from ..results import Point, Program, Scale, disk
-from ..results.judge import efficiency_of
+from .. import ENVIRONMENT, USAGE, VALID, Fault, aligned, results
+from ..cli import complain, count, counts, minutes, seconds
+from ..results import Program, disk
 from ..results.records import Record
 from . import machine, programs
 
@@ -32,8 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--device', metavar='LIST', help='cpu, or GPU ordinals')
     add('--threads', type=count, metavar='N', help='per rank, the same in all runs (default: the cores over the most '
         'ranks; with --launcher, the cores of the rank)')
-    add('--nonce', metavar='TEXT', help='a word from the buyer')
-    add('--into', metavar='DIR', help='for scale-APP.json and the runs it is made of (default scale-APP)')
+    add('--into', metavar='DIR', help='for the results (default scale-APP)')
     add('--limit', type=seconds, default=1800.0, metavar='S', help='most seconds per run (default 1800)')
     programs.add_arguments(parser)
 
@@ -69,7 +67,7 @@ class Scaling:
         self.status, self.ran = VALID, dict[str, Program]()
         if args.threads is None and not self.launcher:
             args.threads = max(1, machine.cores() // max(self.ranks))
-        given = {'seconds': f'{args.seconds:g}', 'device': args.device, 'threads': args.threads, 'nonce': args.nonce}
+        given = {'seconds': f'{args.seconds:g}', 'device': args.device, 'threads': args.threads}
         self.common = ['--profile', *(f'--{name}={value}' for name, value in given.items() if value is not None)]
 
     def run(self, kind: str, ranks: int, problem: list[str]) -> Program:
@@ -80,7 +78,7 @@ class Scaling:
         path = os.path.join(self.args.into, name)
         print(f'{name}: {self.args.app} on {ranks}', file=sys.stderr, flush=True)
         got = programs.measure(self.program, [*problem, *self.common], f'{path}.json', f'{path}.out', self.launcher, ranks,
-                               self.args.nonce or '', self.args.limit)
+                               limit=self.args.limit)
         if not got.result:
             raise Fault(programs.status_of(got.ended), f'{name}: {got.why}' + f' (see {path}.out)' * bool(self.ran))
         if got.result.ranks != ranks:
@@ -97,26 +95,25 @@ class Scaling:
             extents['elements'] = divided(extents['elements'], divisor(self.ranks))
         return [word for name, value in extents.items() for word in (f'--{name}', value)]
 
-    def series(self, kind: str) -> list[Point]:
-        """Returns the points of one kind. A number of ranks that fails ends the series: earlier points count."""
-        points: list[Point] = []
+    def series(self, kind: str) -> list[Program]:
+        """Returns the results of one kind. A number of ranks that fails ends the series: earlier ones count."""
+        found: list[Program] = []
         problem = size = ['--size', self.args.size]
         for ranks in self.ranks:
             try:
-                ran = self.run(kind if points else 'weak', ranks, problem)
+                ran = self.run(kind if found else 'weak', ranks, problem)
             except Fault as fault:
-                if not points:
+                if not found:
                     raise
-                print(f'rooftop: {fault}', file=sys.stderr)
-                points.append(Point(ranks=ranks, verdict=None, why=str(fault)))
+                complain(str(fault))
                 self.status = max(self.status, fault.status)
                 break
             if kind == 'strong' and problem == size:  # the same problem for all
                 problem = self.fixed(ran)
                 if any(str(ran.options[name[2:]]) != value for name, value in zip(problem[::2], problem[1::2])):
                     ran = self.run(kind, ranks, problem)
-            points.append(point_of(kind, ranks, ran, points))
-        return points
+            found.append(ran)
+        return found
 
 
 # ---- Where the time of a profiled solve goes ----
@@ -127,7 +124,7 @@ EXCHANGES = ('halo', 'gather-scatter')  # timers around an exchange
 
 
 def phases_of(profile: Sequence[Record], ranks: int) -> dict[str, float]:
-    """Returns the seconds of each phase, of an average rank. What is in no timer of a phase is computing; an exchange
+    """Returns the share of each phase, of an average rank. What is in no timer of a phase is computing; an exchange
     on the stream of GPUs is not divided, and is messages. Nothing if there is no profile, or if several ranks have no
     timer of a phase, because a kernel does everything."""
     seconds = dict.fromkeys(PARTS, 0.0)
@@ -138,37 +135,36 @@ def phases_of(profile: Sequence[Record], ranks: int) -> dict[str, float]:
         phase = 'messages' if ranks > 1 and name in EXCHANGES and not below else PHASES.get(name, 'compute')
         told = told or phase != 'compute'
         seconds[phase] += max(0.0, timer.seconds - sum(other.seconds for other in below))
-    return seconds if told and profile else {}
+    whole = sum(seconds.values())
+    return {name: value / whole for name, value in seconds.items()} if told and whole else {}
 
 
-def point_of(kind: str, ranks: int, ran: Program, before: list[Point]) -> Point:
-    rung = ran.rungs[0]
-    phases = phases_of(rung.profile, ranks)
-    whole = sum(phases.values())
-    point = Point(ranks=ranks, verdict=rung.verdict, rung=rung.name, why='; '.join(rung.disturbed),
-                  spread=rung.spread if (rung.windows or 0) > 1 else None, seconds_per_unit=rung.seconds_per_unit,
-                  fom_flop_per_s=rung.fom_flop_per_s,
-                  exposed_share=1 - phases['compute'] / whole if ranks > 1 and whole > 0 else None,
-                  phases={name: value / whole for name, value in phases.items()} if whole > 0 else {})
-    point.efficiency = efficiency_of(kind, (before or [point])[0], point)
-    return point
+# ---- The table ----
+
+def efficiency_of(kind: str, first: Program, last: Program) -> Optional[float]:
+    """Returns the parallel efficiency; None where one of the two has no figure of merit."""
+    before, now = first.rungs[0], last.rungs[0]
+    if not (before.fom_flop_per_s and now.fom_flop_per_s):
+        return None
+    gain = before.seconds_per_unit / now.seconds_per_unit if kind == 'strong' else \
+        now.fom_flop_per_s / before.fom_flop_per_s
+    return float(gain / (last.ranks / first.ranks))
 
 
-def print_series(kind: str, points: list[Point]) -> None:
-    print(f'{kind:8}{"ranks":>6}{"ms per unit":>12}{"GFlop/s":>10}{"spread":>9}{"efficiency":>12}'
-          + ''.join(f'{name:>10}' for name in PARTS))
-    for point in points:
-        if point.verdict is None:
-            print(f'{"":8}{point.ranks:6}  no result: {point.why}')
-            continue
-        spread = f'{100 * point.spread:.1f} %' if point.spread is not None else '-'
-        parts = ''.join(f'{100 * point.phases[name]:8.1f} %' if name in point.phases and (point.ranks > 1 or
-                        name == 'compute') else f'{"-":>10}' for name in PARTS)
-        rate = f'{point.fom_flop_per_s / 1e9:.2f}' if point.fom_flop_per_s else '-'
-        share = f'{100 * point.efficiency:.1f} %' if point.efficiency else '-'
-        print(f'{"":8}{point.ranks:6}{1e3 * (point.seconds_per_unit or 0):12.3f}{rate:>10}{spread:>9}{share:>12}{parts}')
-        if point.verdict != 'VALID':
-            print(f'{"":14}  {point.verdict}{": " if point.why else ""}{point.why}')
+def rows_of(kind: str, found: list[Program]) -> list[list[str]]:
+    """Returns a row of text per number of ranks."""
+    def percent(value: Optional[float]) -> str:
+        return '-' if value is None else f'{100 * value:.1f} %'
+
+    rows = []
+    for ran in found:
+        rung, phases = ran.rungs[0], phases_of(ran.rungs[0].profile, ran.ranks)
+        rows.append([kind, str(ran.ranks), f'{1e3 * (rung.seconds_per_unit or 0):.3f}',
+                     f'{rung.fom_flop_per_s / 1e9:.2f}' if rung.fom_flop_per_s else '-',
+                     percent(rung.spread if (rung.windows or 0) > 1 else None), percent(efficiency_of(kind, found[0], ran)),
+                     *(percent(phases.get(name) if ran.ranks > 1 or name == 'compute' else None) for name in PARTS),
+                     '; '.join([rung.verdict, *rung.disturbed])])
+    return rows
 
 
 def main(args: argparse.Namespace) -> int:
@@ -176,15 +172,10 @@ def main(args: argparse.Namespace) -> int:
     scaling, new = Scaling(args), not os.path.isdir(args.into)
     disk.make_folder(args.into, USAGE)
     try:
-        found = {kind: scaling.series(kind) for kind in ('strong', 'weak')}
+        rows = [row for kind in ('strong', 'weak') for row in rows_of(kind, scaling.series(kind))]
     finally:
         if new and not scaling.ran:  # a refusal leaves nothing
             shutil.rmtree(args.into)
-    scale = Scale.from_json({
-        'schema': results.SCHEMA, 'kind': 'scale', 'app': args.app, 'size': args.size, 'nonce': args.nonce or '',
-        'over': 'GPUs' if machine.gpus() and args.device != 'cpu' else 'ranks',
-        'command': ['rooftop', *sys.argv[1:]], 'environment': machine.environment(), **found})
-    disk.save(os.path.join(args.into, f'scale-{args.app}.json'), scale.to_json())
-    for kind, points in found.items():
-        print_series(kind, points)
+    heads = ['', 'ranks', 'ms per unit', 'GFlop/s', 'spread', 'efficiency', *PARTS, 'verdict']
+    print('\n'.join(aligned([heads, *rows], (0, len(heads) - 1))))
     return scaling.status

@@ -41,7 +41,7 @@ def git(root: str, *words: str) -> Optional[str]:
 def judge_tree(root: str) -> Source:
     """Returns the manifest's "source" of a source tree."""
     from ..cli import version
-    what = Source(version=version(), commit=None, changed=[], diff_file=None)
+    what = Source(version=version(), commit=None, changed=[])
     try:
         with open(os.path.join(root, MANIFEST), encoding='utf-8') as file:
             rows = [line.rstrip('\n').split('  ', 1) for line in file]
@@ -54,17 +54,10 @@ def judge_tree(root: str) -> Source:
             what.why = f'neither {MANIFEST} nor git says what the source was'
             return what
         what.commit, what.changed = commit.strip(), [line[3:] for line in said.splitlines()]
-        what.diff_file = 'source.diff' if what.changed else None
     if what.changed:
         more = f' and {len(what.changed) - 3} more' if len(what.changed) > 3 else ''
         what.why = f'changed: {", ".join(what.changed[:3])}{more}'
     return what
-
-
-def diff() -> bytes:
-    """Returns the difference of the source tree to its commit."""
-    root = source_tree()
-    return (git(root, 'diff', 'HEAD', '--', *COUNTS) or '').encode() if root else b''
 
 
 def judge() -> Source:
@@ -76,7 +69,7 @@ def judge() -> Source:
         return Source.from_json(disk.parse(shipped('source.json')))
     except (Fault, TypeError):
         from ..cli import version
-        return Source(version=version(), commit=None, changed=[], diff_file=None,
+        return Source(version=version(), commit=None, changed=[],
                       why='the suite was installed without source.json')
 
 
@@ -84,8 +77,6 @@ if __name__ == '__main__':
     if sys.argv[1:2] == ['manifest'] and len(sys.argv) == 3:
         sys.stdout.write(manifest(sys.argv[2]))
     elif sys.argv[1:] == ['judge']:
-        source = judge()
-        source.diff_file = None  # an installed suite has no tree to make it from
-        print(json.dumps(source.to_json(), indent=1))
+        print(json.dumps(judge().to_json(), indent=1))
     else:
         sys.exit('usage: python3 -m rooftop_suite.measure.source manifest ROOT | judge')

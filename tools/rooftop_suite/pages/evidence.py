@@ -3,12 +3,11 @@
 What is wrong with a file is what `rooftop verify` finds in it; a file that is not of the schema does not count.
 """
 import os
-import re
 import shlex
 from typing import NamedTuple, Optional
 
 from .. import ENVIRONMENT, Fault
-from ..results import APPS, AnyResult, Program, Run, Scale, Step, judge, verify
+from ..results import APPS, AnyResult, Program, Run, Step, judge, verify
 from ..results.figures import Result
 
 PREFIXES = {'measured': '', 'peak': 'peak-', 'ladder': 'ladder-'}  # of the files of an app
@@ -33,8 +32,6 @@ class Evidence:
         programs = {what: {app: f'{prefix}{app}.json' for app in APPS} for what, prefix in PREFIXES.items()}
         for name in [name for by_app in programs.values() for name in by_app.values()]:
             self.read(name, Program)
-        for name in filter(re.compile(r'scale-.*\.json').fullmatch, self.names):
-            self.read(name, Scale)
         records = {name: file.record for name, file in self.files.items()}
         run = records.get('run.json')
         self.run: Optional[Run] = run if isinstance(run, Run) else None
@@ -42,10 +39,6 @@ class Evidence:
         self.of = {what: {app: Result(record) for app, name in by_app.items()
                           for record in [records.get(name)] if isinstance(record, Program)}
                    for what, by_app in programs.items()}
-        self.scales: dict[str, list[tuple[str, Scale]]] = {}
-        for name, record in records.items():
-            if isinstance(record, Scale):
-                self.scales.setdefault(record.app, []).append((name, record))
         self.flags = sorted(self.judge(), key=lambda flag: not flag.bad)
         if not (self.run or any(flag.bad for flag in self.flags) or any(self.of.values())):
             raise Fault(ENVIRONMENT, f'{path}: no results in it: rooftop run --into {self.here} makes them')

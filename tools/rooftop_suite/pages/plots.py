@@ -27,8 +27,7 @@ SPREAD = 10.0  # per cent: windows that differ by more make a rung UNSTEADY
 CREDITED = 'GFlop/s of credited work'
 NEAR = 3.0  # per cent: farther dots are drawn nearer
 KINDS = {'cpu': 'CPU', 'cuda': 'CUDA', 'kokkos': 'Kokkos', 'openacc': 'OpenACC'}
-SIGNS = 'osD^vP'  # of ladders and curves
-SERIES = ('cpu', 'cuda', 'kokkos', 'openacc', 'bad', 'soft', 'ink')  # colours of curves
+SIGNS = 'osD^vP'  # of ladders
 INK, SOFT, GRID, BAND = (COLOURS[name] for name in ('ink', 'soft', 'grid', 'band'))
 LOOK: Any = {
     'svg.fonttype': 'none', 'text.parse_math': False, 'font.family': ['DejaVu Sans'], 'font.size': SIZE,
@@ -39,7 +38,6 @@ LOOK: Any = {
     'axes.grid': True, 'grid.color': GRID, 'axes.axisbelow': True, 'axes.linewidth': 0.8, 'axes.spines.top': False,
     'axes.spines.right': False, 'legend.frameon': False, 'legend.borderaxespad': 0, 'legend.handlelength': 1.2,
     'legend.columnspacing': 1, 'legend.handletextpad': 0.4}
-XY = tuple[float, float]
 
 
 class Dot(NamedTuple):
@@ -314,39 +312,6 @@ def windows(name: str, title: str, rungs: Sequence[Rung]) -> str:
 
     said = '; '.join(f'{rung.name}: {min(row):+.1f} to {max(row):+.1f} %' for rung, row in zip(rungs, shares))
     return drawn(name, title, f'One dot per timed window. {said}', 20 * len(rungs) + 50, draw)
-
-
-# ---- Curves ----
-
-def curves(name: str, title: str, series: dict[str, list[XY]], over: str, value: str, log_y: bool = False,
-           log_x: bool = False) -> str:
-    """Returns one curve per series, with the names at its right; 'weak: ideal' is in the colour of 'weak', and dashed.
-    Logarithmic axes leave out values that are not above 0."""
-    series = {label: [p for p in points if p[1] > 0 or not log_y] for label, points in series.items()}
-    series = {label: points for label, points in series.items() if points}
-    xs, ys = ([p[i] for points in series.values() for p in points] for i in (0, 1))
-    if len(set(xs)) < 2:
-        return ''
-    kinds = list(dict.fromkeys(label.split(':')[0] for label in series))
-
-    def draw(ax: 'Axes') -> None:
-        for i, (label, points) in enumerate(series.items()):
-            kind = kinds.index(label.split(':')[0])
-            ax.plot(*zip(*points), '--' if ':' in label else '-', color=COLOURS[SERIES[kind % len(SERIES)]], lw=1.4,
-                    marker=SIGNS[i % len(SIGNS)] if len(points) < 25 else None, markersize=5, label=printable(label))
-        ax.set(xscale='log' if log_x else 'linear', yscale='log' if log_y else 'linear')
-        if not log_y:
-            ax.set_ylim(min(0, *ys), max(0, *ys) * 1.05 or 1)
-        ticks(ax.xaxis, WIDE / 2)
-        ticks(ax.yaxis, 400)
-        if log_x and len(set(xs)) <= 9:
-            ax.set_xticks(sorted(set(xs)))
-        ax.set_xlabel(over, loc='right')
-        ax.set_title(value, loc='left', fontsize=SIZE)
-        ax.legend(loc='lower left', bbox_to_anchor=(0, 1.1), ncol=2, labelcolor='linecolor')
-
-    said = '; '.join(f'{label}: from {p[0][1]:.3g} to {p[-1][1]:.3g}' for label, p in series.items())
-    return drawn(name, title, f'{value} over {over}. {said}', 330, draw)
 
 
 # ---- Plots as files ----

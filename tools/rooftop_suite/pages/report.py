@@ -1,7 +1,6 @@
 """`rooftop report DIR`: a result folder as one HTML file that needs nothing else: no network, no script.
 
-It reads what `rooftop run` writes (run.json, APP.json, peak-APP.json, ladder-APP.json, the picture) and scale-*.json of
-`rooftop scale`. Any part may be missing. A result file is not trusted: what does not count is not shown, but named, and
+It reads what `rooftop run` writes (run.json, APP.json, peak-APP.json, ladder-APP.json, the picture). Any part may be missing. A result file is not trusted: what does not count is not shown, but named, and
 every text is escaped. Numbers come from the programs' own files, never from the summary.
 
 `rooftop report LADDER.json` draws the picture of a ladder instead: the climb and the roofline, as an SVG file.
@@ -93,7 +92,6 @@ class Report:
 
     def headline(self) -> Markup:
         run = self.evidence.run
-        ratios = run.aggregate.ratios if run else {}
         without = [app for app in self.evidence.apps() if app not in {app for _, app, _ in self.lines}]
         rungs = [result.rungs[0] for _, _, result in self.lines]
         shares = [rung.shares() if rung.fom else [] for rung in rungs]
@@ -107,8 +105,7 @@ class Report:
             ('GFlop/s', [inline('b', scaled(rung.fom)) if rung.fom else DASH for rung in rungs]),
             ('spread', [percent(rung.spread if len(rung.windows) > 1 else None) for rung in rungs]),
             ('share of ceiling', [f'{percent(s[0][0])} of {s[0][1]}' if s else DASH for s in shares]),
-            *(powers(rungs) if rungs else []),
-            ('of reference', [f'{ratios[name]:.3f}' if name in ratios else DASH for name, _, _ in self.lines])],
+            *(powers(rungs) if rungs else [])],
             parts.of_headline(), words=4) if rungs else Markup()
         return join([rows, parts.missing(f'Not measured: {", ".join(without)}.') if without else ''])
 
@@ -117,11 +114,9 @@ class Report:
         versions = sorted({result.program.version for result in self.evidence.all()})
         if not run:
             return parts.facts([('version', ', '.join(versions))])
-        total, source = run.aggregate, run.source
+        source = run.source
         spent = sum(step.seconds or 0 for step in run.steps)
         return parts.facts([
-            ('aggregate', join([inline('b', f'{total.value:.3f}'), f' of {total.reference}']) if total.value else
-             f'none: {total.why}'),
             ('size', run.size), ('official', 'yes' if run.official else 'no'),
             ('nonce', inline('code', run.nonce) if run.nonce else 'none'), ('seed', str(run.seed)),
             ('ranks', str(run.ranks)), ('launcher', ' '.join(run.launcher)),
@@ -173,5 +168,5 @@ class Report:
         title = f'Rooftop on {on}' if on else 'Rooftop'
         return render('report.html', title=title, lead=join(lead, ' · '), sections=sections, overview=self.overview(),
                       headline=self.headline(), about=self.about(), flags=evidence.flags, folder=evidence.here,
-                      lacking=[app for app in apps if app not in evidence.scales], purposes=PURPOSES,
+                      purposes=PURPOSES,
                       environment=self.environment())

@@ -1,4 +1,4 @@
-"""The section of an app in a report: ladder, roofline, noise, checks, convergence, picture, scaling, commands."""
+"""The section of an app in a report: ladder, roofline, noise, checks, picture, commands."""
 import base64
 import copy
 import shlex
@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Optional
 
 from .. import USAGE, Fault
-from ..measure.scale import PARTS
-from ..results import Program, Scale, disk
+from ..results import Program, disk
 from ..results.figures import DASH, Result, Rung, column, percent, scaled, share_text, short, time_unit
 from . import picture, plots
 from .evidence import Evidence
@@ -19,7 +18,6 @@ PURPOSES = {
     'fun3d-mcpi': 'multicolour point-implicit sweeps of a block-sparse system',
     'gfnn-wave': "implicit elastic waves, preconditioned by a network of Green's functions"}
 MOST_PICTURE = 8 << 20  # bytes of a file that is drawn for the page
-Series = dict[str, list[tuple[float, float]]]
 
 
 def power(rung: Rung) -> list[str]:
@@ -97,9 +95,8 @@ class Section:
                 f'{self.app} --json {self.evidence.here}/{self.app}.json'
             body = parts.missing(parts.made_by(f'Any result of {self.app}', command))
         else:
-            body = join((part() for part in (self.sheet, self.climb, self.rooflines, self.noise, self.validation,
-                                             self.convergence)), '\n')
-        return join([body, self.picture(), self.scaling(), self.repeat(), self.options()], '\n')
+            body = join((part() for part in (self.sheet, self.climb, self.rooflines, self.noise, self.validation)), '\n')
+        return join([body, self.picture(), self.repeat(), self.options()], '\n')
 
     def sheet(self) -> Markup:
         """The facts of a measured run that the table of all apps does not have."""
@@ -193,7 +190,7 @@ class Section:
         return parts.part('The roofline', join([self.figures.rooflines(self.app, result),
                                                              parts.details('The ceilings', ceilings)]))
 
-    # -- noise, checks, convergence --
+    # -- noise, checks --
 
     def noise(self) -> Markup:
         """The windows of the measured run, those of the peak run, and below those of the ladder."""
@@ -225,23 +222,7 @@ class Section:
         return parts.details(join([f'{rung.name} ', parts.verdict(rung.verdict)]), parts.table(['check', 'value', 'bound', 'held'], rows),
                        not rung.row.right)
 
-    def convergence(self) -> Markup:
-        series: Series = {}
-        count, value = 'iteration', 'norm of the residual'
-        for rung in [rung for result in self.evidence.results(self.app)[:1] for rung in result.rungs][:4]:
-            if rung.row.residual_history:
-                series[rung.name] = [(float(i), v) for i, v in enumerate(rung.row.residual_history)]
-            elif rung.row.residuals:
-                count, value = 'sweep', 'residual, of the right-hand side'
-                series[rung.name] = [(float(row.sweep), row.residual) for row in rung.row.residuals]
-            elif rung.row.steps:
-                count, value = 'step', 'residual, of the first one'
-                series[rung.name] = [(float(row.step), row.residual) for row in rung.row.steps]
-        plot = plots.curves(f'{self.app}-history', f'{self.app}: the residual', series, count, value, log_y=True)
-        return parts.part('Convergence', self.figures.figure(
-            plot, f'The {value}, after each {count} of the timed solve.')) if plot else Markup()
-
-    # -- picture and scaling --
+    # -- picture --
 
     def picture(self) -> Markup:
         name = f'{self.app}-picture.vti'
@@ -260,44 +241,10 @@ class Section:
         return parts.part('Picture', parts.picture(picture.WIDTH, picture.HEIGHT, options,
                                                    base64.b64encode(drawn).decode()))
 
-    def scaling(self) -> Markup:
-        scales = self.evidence.scales.get(self.app, ())
-        out = [self.scaling_of(i, name, scale) for i, (name, scale) in enumerate(scales)]
-        return parts.part('Scaling', join(out, '\n')) if out else Markup()
-
-    def scaling_of(self, i: int, name: str, scale: Scale) -> Markup:
-        found = [(key, p) for key, points in (('strong', scale.strong), ('weak', scale.weak)) for p in points]
-        rates: Series = {}
-        efficiencies: Series = {}
-        for key, p in found:
-            if p.verdict == 'VALID' and p.fom_flop_per_s and p.efficiency:
-                rates.setdefault(key, []).append((float(p.ranks), p.fom_flop_per_s / 1e9))
-                efficiencies.setdefault(key, []).append((float(p.ranks), 100 * p.efficiency))
-                if p.exposed_share is not None:
-                    efficiencies.setdefault(f'{key}: not computing', []).append((float(p.ranks), 100 * p.exposed_share))
-        for key, points in list(rates.items()):
-            rates[f'{key}: ideal'] = [(ranks, points[0][1] / points[0][0] * ranks) for ranks, _ in points]
-        drawn = join([self.figures.figure(
-            plots.curves(f'{self.app}-rates{i}', f'{self.app}: scaling', rates, scale.over, 'GFlop/s', True, True),
-            parts.of_scaling(scale.over, name)), self.figures.figure(
-            plots.curves(f'{self.app}-share{i}', f'{self.app}: efficiency', efficiencies, scale.over, '%', log_x=True),
-            parts.of_efficiency())])
-        why = ' '.join(f'{p.ranks} {scale.over}: {p.why}.' for _, p in found if p.why)
-        return join([drawn, listed([
-            ('kind', [key for key, _ in found]), ('verdict', [parts.verdict(p.verdict or 'not run') for _, p in found]),
-            (scale.over, [str(p.ranks) for _, p in found]),
-            ('ms per unit', column([p.seconds_per_unit for _, p in found], 1e-3)),
-            ('FOM GFlop/s', column([p.fom_flop_per_s for _, p in found], 1e9)),
-            ('spread', [percent(p.spread) for _, p in found]),
-            ('efficiency', [percent(p.efficiency) for _, p in found]),
-            *((name, [percent(p.phases.get(name)) for _, p in found]) for name in PARTS)], why, words=2)], '\n')
-
     # -- commands --
 
     def repeat(self) -> Markup:
         commands = {step.name: shlex.join(step.command) for step in self.evidence.steps if step.app == self.app}
-        commands.update({f'scale-{self.app}': shlex.join(scale.command)
-                         for _, scale in self.evidence.scales.get(self.app, ())})
         out = [join([inline('p', f'{name}:'), parts.pre(command)]) for name, command in commands.items()]
         return parts.part('Repeat it', join(out, '\n')) if out else Markup()
 

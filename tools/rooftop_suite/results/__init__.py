@@ -80,10 +80,6 @@ class Run(Record, kind='run'):
     """run.json: the manifest of a result folder of rooftop run."""
 
 
-class Scale(Record, kind='scale'):
-    """scale-APP.json: an app over ranks."""
-
-
 class Step(Record, kind='step'):
     """A run of one program."""
 
@@ -100,21 +96,13 @@ class Summary(Record, kind='summary'):
     """The figure of merit of an app."""
 
 
-class Aggregate(Record, kind='aggregate'):
-    """One number for a run."""
-
-
-class Point(Record, kind='point'):
-    """A number of ranks of a scaling curve."""
-
-
-AnyResult = Union[Program, Run, Scale]
+AnyResult = Union[Program, Run]
 
 
 def record_of(value: Json) -> AnyResult:
     """Returns the record that a file's object is, by its "kind"; Mismatch if it is none."""
     kind = value.get('kind', 'program')
-    kinds: dict[Any, type[AnyResult]] = {'program': Program, 'run': Run, 'scale': Scale}
+    kinds: dict[Any, type[AnyResult]] = {'program': Program, 'run': Run}
     if not isinstance(kind, str) or kind not in kinds:
         raise Mismatch(f'kind: {kind!r} is not known')
     check({'$ref': kind}, value)
@@ -139,7 +127,7 @@ def read(path: str, nonce: Optional[str] = None, follow: bool = True) -> AnyResu
     return record
 
 
-K = TypeVar('K', Program, Run, Scale)
+K = TypeVar('K', Program, Run)
 
 
 def load(path: str, kind: type[K], nonce: Optional[str] = None, follow: bool = True) -> K:

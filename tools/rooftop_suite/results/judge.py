@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Optional
 
 from .. import Fault
-from . import OFFICIAL, RIGHT, VERDICTS, AnyResult, Point, Program, Rung, Scale, disk, record_of
+from . import OFFICIAL, RIGHT, VERDICTS, AnyResult, Program, Rung, disk, record_of
 from .records import Mismatch
 
 ROUNDING = 1e-9  # of numbers that were written with 17 digits and computed again
@@ -80,22 +80,6 @@ def judge_program(result: Program) -> list[str]:
     return wrong
 
 
-def judge_scaling(scale: Scale) -> list[str]:
-    """Returns the faults of efficiencies."""
-    return [f'{kind}, {point.ranks} ranks: efficiency is {point.efficiency:.6g}, its times say otherwise'
-            for kind, points in (('strong', scale.strong), ('weak', scale.weak)) for point in points
-            if point.efficiency is not None and not near(point.efficiency, efficiency_of(kind, points[0], point) or 0.0)]
-
-
-def efficiency_of(kind: str, first: Point, last: Point) -> Optional[float]:
-    """Returns the parallel efficiency; None where one of the two is not VALID."""
-    if not first.verdict == last.verdict == 'VALID':
-        return None
-    times, foms = (first.seconds_per_unit, last.seconds_per_unit), (last.fom_flop_per_s, first.fom_flop_per_s)
-    more, less = times if kind == 'strong' else foms
-    return more / less / (last.ranks / first.ranks) if more and less else None
-
-
 @dataclass(repr=False, eq=False)
 class Judged:
     """A file: what is wrong in it, what it lacks to be official, and what a reader should know. record: None: not read."""
@@ -121,5 +105,4 @@ def judged(path: str, follow: bool = True) -> Judged:
         return Judged(path, wrong=[str(fault).replace(f'{path}: ', '')], unreadable=True)
     except Mismatch as mismatch:
         return Judged(path, wrong=[f'not a result by docs/result-schema.json: {mismatch}'])
-    return Judged(path, record, judge_scaling(record) if isinstance(record, Scale) else
-                  judge_program(record) if isinstance(record, Program) else [])
+    return Judged(path, record, judge_program(record) if isinstance(record, Program) else [])

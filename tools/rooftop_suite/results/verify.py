@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Optional
 
 from .. import ENVIRONMENT, INVALID, USAGE, VALID, Fault, one_line, results
-from . import AnyResult, Folder, Program, Run, Rung, aggregate, disk, judge
-from .judge import Judged, judge_official, near
+from . import AnyResult, Folder, Program, Run, Rung, disk, judge
+from .judge import Judged, judge_official
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,10 +67,6 @@ def judge_manifest(run: Run) -> Iterator[str]:
     for app, row in [*run.summary.items(), *run.peak.items()]:
         if (row.verdict == 'VALID') != bool(row.fom):
             yield f'summary: {app} is {row.verdict}, and its figure of merit {row.fom}'
-    if run.aggregate.value is not None:
-        value = aggregate.of(run).value
-        if value is None or not near(value, run.aggregate.value):
-            yield f'aggregate is {run.aggregate.value:.6g}, the reference here gives {value}'
     for app, built in run.programs.items():
         if str(built.version.get('version')).removesuffix('-dirty') != run.source.version.removesuffix('-dirty'):
             yield f'{app} is of version {built.version.get("version")}, the source is {run.source.version}: build it again'
@@ -90,7 +86,6 @@ def judge_folder(folder: Folder, judged: Judged, files: list[Judged]) -> None:
     run, loaded = folder.manifest, dict[str, Program]()
     judged.wrong += judge_manifest(run)
     judged.lacks += missing(run)
-    diff = run.source.diff_file
     if os.path.basename(judged.path) != 'run.json' and folder.alone:
         judged.notes.append(f'a manifest alone: none of the {len(folder.steps)} results that it names is here')
         judged.lacks.append('the results that it names')
@@ -98,8 +93,6 @@ def judge_folder(folder: Folder, judged: Judged, files: list[Judged]) -> None:
     else:
         judged.wrong += judge_steps(folder, files, loaded)
         judged.wrong += judge_summary(run, loaded)
-        judged.wrong += [f'{diff}: not the file that the run wrote'] if diff and not folder.holds(
-            diff, run.source.diff_sha256) else []
     judged.notes += [f'{step.name}: attempt {step.attempts} counts' for step in folder.steps if (step.attempts or 0) > 1]
 
 
