@@ -35,44 +35,36 @@ def outcome(noise, ratio=1.0, seconds=3600.0, disturbed=lambda: False):
 
 class Duel(unittest.TestCase):
     def test_interval_covers_the_ratio(self):
-        """The interval of 95 % misses the true ratio in about 5 of 100 cases, whatever the noise is."""
+        """The interval misses the true ratio in 1 of 100 cases, whatever the noise is."""
         random.seed(1)
         for draw in (lambda: random.gauss(1.3, 0.05), lambda: 1.3 * random.choice((0.5, 0.9, 1.1, 2, 4)) ** random.random()):
             middle = sorted(draw() for _ in range(20001))[10000]
             missed = sum(not one.low <= middle <= one.high
-                         for one in (duel.speed([draw() for _ in range(15)]) for _ in range(1000)))
-            self.assertLess(missed, 70)
-        self.assertIsNone(duel.speed([1.0] * (duel.LEAST - 1)))
-        self.assertEqual([duel.outer(n) for n in (8, 9, 12, 15, 100)], [0, 1, 2, 3, 39])
+                         for one in (duel.speed([draw() for _ in range(duel.TURNS)]) for _ in range(1000)))
+            self.assertLess(missed, 25)
 
     def test_same_program_under_load_is_never_ranked(self):
         """A program against itself, with another process beside it that doubles every fifth time: not one of a hundred
         is called faster or slower, though single turns differ by factors."""
         random.seed(2)
-        words = [(one.speed.word if one.speed else '') for one in
-                 (outcome(lambda: random.gauss(1, 0.02) * random.choice((1, 1, 1, 1, 2))) for _ in range(100))]
-        self.assertEqual(set(words) - {'same', ''}, set())
-        self.assertGreater(words.count('same'), 80)
+        found = [outcome(lambda: random.gauss(1, 0.02) * random.choice((1, 1, 1, 1, 2)))[0] for _ in range(100)]
+        self.assertEqual({one.word if one else '' for one in found} - {'same', ''}, set())
 
     def test_a_real_difference_is_seen(self):
         random.seed(3)
         for ratio, word in ((0.9, 'slower'), (1.12, 'faster'), (1.01, 'same'), (13.0, 'faster')):
-            one = outcome(lambda: random.gauss(1, 0.02), ratio)
-            self.assertEqual(one.speed.word, word, one)
-            self.assertTrue(one.speed.low <= ratio <= one.speed.high, one)
-        self.assertLess(outcome(lambda: 1.0, 0.9).turns, duel.LEAST + 1)  # no more turns than are needed
+            one, _ = outcome(lambda: random.gauss(1, 0.01), ratio)
+            self.assertEqual(one.word, word, one)
+            self.assertTrue(one.low <= ratio <= one.high, one)
 
     def test_no_mark(self):
         random.seed(4)
-        shaken = outcome(lambda: 1.0, 0.5, disturbed=lambda: True)
-        self.assertIsNone(shaken.speed)
-        self.assertIn('disturbed in 8 of 8 turns (a load)', shaken.why)
-        with mock.patch.object(duel, 'MOST', 20):
-            wild = outcome(lambda: random.uniform(1, 9))
-        self.assertIsNone(wild.speed)
-        self.assertIn('too noisy to tell', wild.why)
-        self.assertIn('turns in', outcome(lambda: time.sleep(0.02) or 1.0, seconds=0.05).why)
-        self.assertEqual(duel.fight(lambda: 'it crashed', lambda: rung(1.0), 1).why, 'it crashed')
+        for runs, said in ((outcome(lambda: 1.0, 0.5, disturbed=lambda: True), 'disturbed in 11 of 11 turns .a load.'),
+                           (outcome(lambda: random.uniform(1, 9)), 'too noisy to tell'),
+                           (outcome(lambda: time.sleep(0.02) or 1.0, seconds=0.05), 'good turns of 11 in'),
+                           (duel.fight(lambda: 'it crashed', lambda: rung(1.0), 1), 'it crashed')):
+            self.assertIsNone(runs[0])
+            self.assertRegex(runs[1], said)
 
 
 class Words(unittest.TestCase):
@@ -104,13 +96,11 @@ class Words(unittest.TestCase):
         first = figures.Result(helper.program('ladder-nekbone', profile=[
             {'timer': 'reference', 'calls': 1, 'seconds': 2.0, 'slowest_seconds': 2.0, 'bytes': 0.0},
             {'timer': 'reference/ax', 'calls': 1, 'seconds': 1.0, 'slowest_seconds': 1.0, 'bytes': 0.0}]))
-        found = grade.Found('a', 'a.c', 'VALID', checks=3, seconds_per_unit=1.0)
-        said = grade.lines_of(found, first)
-        self.assertEqual(said[0], 'right: 3 checks held')
-        self.assertRegex(said[1], r'^yours: .* per iteration; .* % of bandwidth; .* % of FP64 FMA$')
-        self.assertIn('50.0 %', said[3])
+        said = grade.rates_of(first).splitlines()
+        self.assertRegex(said[0], r'^yours: .* per iteration; .* % of bandwidth; .* % of FP64 FMA$')
+        self.assertIn('50.0 %', said[2])
         first.rungs[0].row.disturbed = ['a load']
-        self.assertTrue(grade.lines_of(found, first)[1].endswith(', on a disturbed machine'))
+        self.assertTrue(grade.rates_of(first).splitlines()[0].endswith(', on a disturbed machine'))
 
     def test_like(self):
         self.assertTrue(grade.like('int a; /* one */\nint b;', 'int a;\n// two\nint   b;'))
@@ -142,7 +132,7 @@ class Sandboxed(helper.InFolder):
 
     def test_refused(self):
         """Where there is no sandbox, one line says so before anything is built or run; --trust goes on."""
-        args = argparse.Namespace(app='nekbone', name='scalar', file=__file__, all=None, source=str(helper.SOURCE), csv=None,
+        args = argparse.Namespace(app='nekbone', name='scalar', files=[__file__], source=str(helper.SOURCE), csv=None,
                                   trust=False)
         with mock.patch('shutil.which', lambda name: None), mock.patch.object(attempt, 'find_build') as build:
             self.assertRaisesRegex(Fault, 'cannot be confined here: bwrap is missing .*; --trust runs', grade.main, args)

@@ -6,7 +6,6 @@ build up to date.
 """
 import os
 import re
-import subprocess
 from typing import Optional
 
 from .. import ENVIRONMENT, USAGE, Fault
@@ -19,7 +18,7 @@ from .tasks import Task
 RULES = """include Makefile
 rung = $(FOLDER)/rung.o
 $(rung): $(FILE)
-	$(COMPILE_{suffix}) -MD -MF $(FOLDER)/rung.d -c -o $@ $<
+	$(COMPILE_{suffix}) -c -o $@ $<
 COMPILE_c = $(COMPILE)
 COMPILE_cu = $(NVCC) $(DEFS) $(AM_CPPFLAGS) $(CPPFLAGS) $(RT_NVCCFLAGS) $(NVCCFLAGS)
 COMPILE_host = $(rt_host_cxx)
@@ -30,7 +29,6 @@ $(FOLDER)/{name}: $(rung)
 """  # as in Makefile.am
 LIMIT = 1800  # seconds: a build of the suite that takes longer is taken to hang
 COMPILING = 600  # seconds for one solution
-SOURCES = ('.c', '.cu', '.cpp')  # what nobody includes
 
 
 class NotBuilt(Exception):
@@ -86,41 +84,6 @@ def copy_of_app(task: Task, file: str, scratch: str) -> str:
     return os.path.join(where, task.compiled)
 
 
-def symbols(*files: str) -> tuple[set[str], set[str]]:
-    """Returns the global symbols that objects define, and those that they use, without what C++ may define many times."""
-    try:
-        said = subprocess.run(['nm', '-g', *files], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                              encoding='utf-8', errors='replace', timeout=60).stdout
-    except (OSError, subprocess.SubprocessError) as error:
-        raise Fault(ENVIRONMENT, f'nm: {error}') from None
-    rows = re.findall(r'^[ \da-f]+ ([A-Za-z]) (\S+)', said, re.M)
-    many = ('_Z', 'DW.ref.')  # these may be weak
-    used = {name for kind, name in rows if kind in 'Uvw'}
-    return {name for kind, name in rows if kind not in 'Uvw' and not (kind in 'WVu' and name.startswith(many))}, used
-
-
-def object_of(source: str) -> str:
-    return f'{os.path.splitext(source)[0]}.o'
-
-
-def borrowed(task: Task, folder: str, scratch: str) -> list[str]:
-    """Returns what a solution, compiled in `scratch`, takes from elsewhere or puts in place of something else."""
-    defined, used = symbols(os.path.join(scratch, 'rung.o'))
-    usual, known = symbols(os.path.join(folder, object_of(task.compiled)))
-    rungs = {object_of(lessons.own(rung)) for rung in lessons.ladder(task.app, task.tree)}
-    rungs.add(os.path.join('apps', task.app, 'app.o'))  # the ladder itself
-    others = [os.path.join(folder, name) for name in sorted(rungs - {object_of(task.compiled)})]
-    needed = re.findall(r'(?:\\.|\S)+', lessons.text_of(os.path.join(scratch, 'rung.d')).replace('\\\n', ' '))[1:]
-    own = {os.path.realpath(os.path.join(scratch, 'source', path)) for path in (task.file, task.compiled)}
-    answer = os.path.realpath(os.path.join(task.tree, task.file))
-    included = {os.path.realpath(os.path.join(folder, path)) for path in needed} - own
-    found = {'includes {}: write it yourself': {os.path.basename(path) for path in included
-                                                if path.endswith(SOURCES) or path == answer},
-             'uses {} of another rung': (used - known) & symbols(*filter(os.path.isfile, others))[0],
-             'defines {}, which the original does not: make it static': defined - usual}
-    return [text.format(', '.join(sorted(names))) for text, names in found.items() if names]
-
-
 def build(task: Task, file: str, folder: str, scratch: str, box: Box) -> str:
     """Returns the program with the file in it, linked with the objects of the build in `folder`."""
     source = copy_of_app(task, file, scratch)
@@ -135,7 +98,4 @@ def build(task: Task, file: str, folder: str, scratch: str, box: Box) -> str:
         copy = os.path.join(scratch, 'source', task.file)
         said = said_by(ended, copy).replace(copy, file)
         raise NotBuilt(f'{ended.why}\n{said}' if ended.why else said)
-    wrong = borrowed(task, folder, scratch)
-    if wrong:
-        raise NotBuilt(f'{file}: {"; ".join(wrong)}')
     return program

@@ -1,4 +1,4 @@
-"""`rooftop exercise`: a folder with a source to write, the task in steps, the source before it, and the test.
+"""`rooftop exercise`: a folder with a source to write, the task in steps, and the test.
 
 The source is a starter that is right and slow where the exercise has one; else the bodies to write are empty.
 """
@@ -8,11 +8,10 @@ import shlex
 import sys
 from typing import Optional
 
-from .. import ENVIRONMENT, USAGE, VALID, Fault, aligned, results, source_tree
-from ..measure import machine, programs
+from .. import USAGE, VALID, Fault, aligned, results, source_tree
+from ..measure import programs
 from ..results import disk
 from . import attempt, lessons, tasks
-
 
 TOOL = os.path.realpath(sys.argv[0])  # the command as it can be called from any folder
 
@@ -23,48 +22,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('name', metavar='EXERCISE', nargs='?', help='without it: list the exercises of the app')
     add('--hint', type=int, choices=(1, 2, 3), help='print this hint and make nothing')
     add('--into', metavar='DIR', help='folder to make (default: APP-EXERCISE)')
-    add('--anyway', action='store_true', help='make it even if this machine cannot run it')
     add('--source', metavar='DIR', help='the source tree (default: that of this tool)')
     programs.add_arguments(parser)
 
 
-# ---- What can run here ----
-
-def absent(app: str, bindir: Optional[str]) -> dict[str, str]:
-    """Returns {rung: why it cannot run here}, as far as the program says so; nothing if there is no program."""
-    try:
-        return {rung.name: rung.absent for rung in programs.rungs(programs.find(app, bindir)) if rung.absent}
-    except Fault:
-        if bindir:
-            raise
-        return {}
-
-
-def why_not(task: tasks.Task, missing: dict[str, str]) -> str:
-    """Returns why an exercise cannot be done here, or ''."""
-    if task.rung.name in missing:
-        return missing[task.rung.name]
-    if task.rung.kind == 'cuda' and not machine.gpus():
-        return 'this machine has no NVIDIA GPU'
-    return ''
-
-
-def listing(app: str, tree: str, missing: dict[str, str]) -> list[str]:
+def listing(app: str, tree: str) -> list[str]:
     """Returns a line per exercise."""
     found = [tasks.find(app, name, tree) for name in tasks.names(app, tree)]
-    reasons = [why_not(task, missing) for task in found]
-    rows = [[task.name, task.rung.kind, 'starter' if task.starter else 'from empty', 'not here' if why else 'here',
-             task.exercise.task if task.exercise else ''] for task, why in zip(found, reasons)]
-    return [line if len(line) <= 118 else line[:117] + '…' for line in aligned(rows, range(5))] + [
-        f'not here: {why}' for why in dict.fromkeys(reasons) if why]
+    rows = [[task.name, task.rung.kind, 'starter' if task.starter else 'from empty',
+             task.exercise.task if task.exercise else ''] for task in found]
+    return [line if len(line) <= 118 else line[:117] + '…' for line in aligned(rows, range(4))]
 
 
 # ---- The folder ----
-
-def header(task: tasks.Task, exercise: lessons.Exercise) -> str:
-    """Returns the comment that comes before the file's own."""
-    return f'/* Exercise: {task.app} {task.name}. To write: {", ".join(exercise.names)}. The task is in README.md. */\n'
-
 
 def paragraphs(task: tasks.Task, exercise: lessons.Exercise) -> list[tuple[str, list[str]]]:
     """Returns [(title, paragraphs)] of the task, without hints. '1. ' begins an item of a list."""
@@ -74,7 +44,7 @@ def paragraphs(task: tasks.Task, exercise: lessons.Exercise) -> list[tuple[str, 
         if task.starter else f'In `{task.base}` the part to write is empty, and the rest of the file is complete.'
     out = [('Idea', [task.lesson.idea]), ('First predict', [task.lesson.predict])] if task.lesson else []
     steps = [f'{i}. {step}' for i, step in enumerate(task.steps, 1)]
-    before = [f'`before/{os.path.basename(task.before)}` is the rung to start from.'] if task.before else []
+    before = [f'The rung to start from is {task.before}.'] if task.before else []
     where = f'The solution is {task.file}' + (
         f', explained in docs/lessons/{task.app}.md under "{task.name}".' if task.lesson else '.')
     ranks = f' It runs on {task.ranks} ranks.' if task.ranks > 1 else ''
@@ -123,21 +93,12 @@ exec "$ROOFTOP" grade {task.app} {task.name} "$(dirname "$0")"/{shlex.quote(task
 """
 
 
-def files_of(task: tasks.Task, exercise: lessons.Exercise, build: list[str]) -> dict[str, str]:
-    """Returns {path in the folder: text}."""
-    files = {task.base: header(task, exercise) + tasks.started(task), 'README.md': readme(task, exercise),
-             'check.sh': check_script(task, build)}
-    if task.before:
-        files[os.path.join('before', os.path.basename(task.before))] = lessons.text_of(os.path.join(task.tree, task.before))
-    return files
-
-
 def make(task: tasks.Task, exercise: lessons.Exercise, build: list[str], folder: str) -> None:
-    files = files_of(task, exercise, build)
+    files = {task.base: tasks.started(task), 'README.md': readme(task, exercise), 'check.sh': check_script(task, build)}
     if os.path.exists(os.path.join(folder, task.base)):
         raise Fault(USAGE, f'{os.path.join(folder, task.base)} exists: your work is not overwritten; give --into')
+    disk.make_folder(folder)
     for file, text in files.items():
-        disk.make_folder(os.path.dirname(os.path.join(folder, file)))
         disk.save_bytes(os.path.join(folder, file), text.encode())
     os.chmod(os.path.join(folder, 'check.sh'), 0o755)
 
@@ -145,25 +106,15 @@ def make(task: tasks.Task, exercise: lessons.Exercise, build: list[str], folder:
 def main(args: argparse.Namespace) -> int:
     tree = lessons.tree_of(args.source)
     if not args.name:
-        lessons.read(args.app)
-        print('\n'.join(listing(args.app, tree, absent(args.app, args.bindir))))
+        print('\n'.join(listing(args.app, tree)))
         return VALID
     task = tasks.find(args.app, args.name, tree)
     if not task.exercise:
         raise Fault(USAGE, f'{args.name} has no exercise; those of {args.app}: '
                     f'{", ".join(tasks.names(args.app, tree))}')
     if args.hint:
-        if not task.hints:
-            raise Fault(USAGE, f'{args.name} has no hints')
-        print(lessons.filled(task.hints[args.hint - 1]))
+        print(lessons.filled(task.hints[args.hint - 1]) if task.hints else f'{args.name} has no hints')
         return VALID
-    missing = absent(args.app, args.bindir)
-    reason = why_not(task, missing)
-    if reason and not args.anyway:
-        others = [name for name in tasks.names(args.app, tree)
-                  if not why_not(tasks.find(args.app, name, tree), missing)]
-        raise Fault(ENVIRONMENT, f'{args.name} cannot run here: {reason}; exercises of {args.app} that can: '
-                    f'{", ".join(others) or "none"}; --anyway makes it all the same')
     folder = args.into or f'{args.app}-{args.name}'
     make(task, task.exercise, build_of(task, args.bindir), folder)
     state = 'is right and slow' if task.starter else f'lacks {", ".join(task.exercise.names)}'

@@ -1,8 +1,8 @@
 """`rooftop grade`: is a solution right, and is it faster or slower than the repository's?
 
 First right or wrong, by the program's own verification, in words that say what to look for. Then the speed, as a ratio
-with its interval (duel.py), or no word on it where the machine was disturbed. --all grades a folder of submissions:
-all are read before the first one runs, each in a sandbox (sandbox.py), and none can stop the others.
+with its interval (duel.py), or no word on it where the machine was disturbed. Several submissions are a class: all are
+read before the first one runs, each in a sandbox (sandbox.py), and none can stop the others.
 """
 import argparse
 import csv
@@ -10,14 +10,13 @@ import dataclasses
 import functools
 import io
 import os
-import sys
 import tempfile
 import time
 from dataclasses import dataclass
 from typing import NamedTuple, Optional, Union
 
 from .. import ENVIRONMENT, INVALID, MEMORY, USAGE, VALID, Fault, one_line, results
-from ..cli import count, seconds
+from ..cli import complain, count, seconds
 from ..measure import programs
 from ..measure.progress import Line
 from ..results import disk, figures, records
@@ -31,15 +30,13 @@ FULL = {'nekbone': ['--elements=12x12x12', '--iterations=50'], 'alya-rhs': ['--c
 MOST_BYTES = 1 << 20  # of a submission
 CARRY = 'to=$0 from=$1; shift; "$@"; status=$?; [ ! -f "$from" ] || cat "$from" >"$to"; exit $status'  # out of the box
 WORDS = {'same': 'the same, within the noise', 'faster': 'faster', 'slower': 'slower'}
-COMPARED = {'same': 'as fast as', 'faster': 'faster than', 'slower': 'slower than'}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add('app', metavar='APP', help=', '.join(results.APPS))
     add('name', metavar='EXERCISE', help='see rooftop exercise APP')
-    add('file', metavar='FILE', nargs='?', help='the solution')
-    add('--all', metavar='FOLDER', help='grade every submission in it: files, or folders that hold the file')
+    add('files', metavar='FILE', nargs='+', help='the solution; several of a class: files, or folders that hold the file')
     add('--csv', metavar='FILE', help='write what was found as a table, a line per submission')
     add('--seconds', type=seconds, default=60.0, metavar='S', help='most time for the turns of a submission; 0: only '
         'right or wrong (default 60)')
@@ -56,22 +53,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(repr=False, eq=False)
 class Found:
-    """What is known of a submission. verdict: VALID, INVALID, or '' if it could not be judged; why: in one or more
-    lines; speed: 'faster', 'same', 'slower', or '' with the reason in no_speed."""
+    """What is known of a submission. verdict: VALID, INVALID, or '' if it could not be judged; why and rates: in one or
+    more lines; speed: 'faster', 'same', 'slower', or '' with the reason in no_speed."""
     submission: str
     file: str
     verdict: str = ''
     why: str = ''
     checks: int = 0
     original: bool = False
+    rates: str = ''
     speed: str = ''
     ratio: Optional[float] = None
     low: Optional[float] = None
     high: Optional[float] = None
-    turns: int = 0
     no_speed: str = ''
-    seconds_per_unit: Optional[float] = None
-    unit: str = ''
+
+    def lines(self) -> list[str]:
+        """Returns what is said of it."""
+        out = ["this is the repository's file: what follows is the noise of this machine"] if self.original else []
+        if self.verdict != 'VALID':
+            return out + (self.why or 'not judged').splitlines()
+        out += [f'right: {self.checks} checks held', *self.rates.splitlines()]
+        if self.ratio is not None:
+            out.append(f"speed: {self.ratio:.2f} of the repository's, interval {self.low:.2f} to {self.high:.2f}: "
+                       f'{WORDS[self.speed]}')
+        return out + [f'speed: no mark: {self.no_speed}'] * bool(self.no_speed)
 
 
 class Bench(NamedTuple):
@@ -169,22 +175,27 @@ def duel_of(bench: Bench, found: Found, program: str, scratch: str, line: Line) 
     def told(n: int) -> None:
         line.tick(f'{found.submission}: timed in turns, {n} so far', time.monotonic() - begin)
 
-    outcome = duel.fight(functools.partial(runner, program), functools.partial(runner, bench.program),
-                         bench.args.seconds, told)
-    found.turns, found.no_speed = outcome.turns, outcome.why
-    if outcome.speed:
-        found.speed = outcome.speed.word
-        found.ratio, found.low, found.high = (round(value, 4) for value in outcome.speed[:3])
-        found.turns = outcome.speed.turns
+    speed, found.no_speed = duel.fight(functools.partial(runner, program), functools.partial(runner, bench.program),
+                                       bench.args.seconds, told)
+    if speed:
+        found.speed, (found.ratio, found.low, found.high) = speed.word, (round(value, 4) for value in speed)
 
 
-def grade(bench: Bench, found: Found, text: str, line: Line) -> Optional[figures.Result]:
-    """Fills in what is found of a submission. Returns its first run, if it is right."""
+def rates_of(result: figures.Result) -> str:
+    """Returns lines on what a run reached."""
+    rung = result.rungs[0]
+    if not rung.seconds:
+        return ''
+    disturbed = ', on a disturbed machine' if rung.row.disturbed else ''
+    return '\n'.join([f'yours: {"; ".join(lesson_page.measured(rung))}{disturbed}', *lesson_page.timers(rung, result)])
+
+
+def grade(bench: Bench, found: Found, text: str, line: Line) -> None:
+    """Fills in what is found of a submission."""
     with tempfile.TemporaryDirectory(prefix='rooftop-grade-') as scratch:
         try:
             scratch = os.path.realpath(scratch)
-            own = lessons.text_of(os.path.join(bench.task.tree, bench.task.file))
-            found.original = like(text, own)
+            found.original = like(text, lessons.text_of(os.path.join(bench.task.tree, bench.task.file)))
             source = os.path.join(scratch, bench.task.base)
             disk.save_bytes(source, text.encode('utf-8', 'replace'))
             line.tick(f'{found.submission}: compiling', 0)
@@ -194,138 +205,90 @@ def grade(bench: Bench, found: Found, text: str, line: Line) -> Optional[figures
         except NotBuilt as why:
             found.verdict = 'INVALID'
             found.why = f'it is not built: {why}'.replace(source, os.path.basename(found.file))
-            return None
+            return
         if isinstance(got, NotRight):
-            found.verdict = 'INVALID' if got.status == INVALID else ''
-            found.why = got.why
-            return None
-        rung = got.rungs[0]
-        found.verdict, found.checks = 'VALID', len(rung.row.checks)
-        found.seconds_per_unit, found.unit = rung.seconds, rung.unit
-        if bench.args.seconds and rung.seconds:
+            found.verdict, found.why = 'INVALID' if got.status == INVALID else '', got.why
+            return
+        found.verdict, found.checks, found.rates = 'VALID', len(got.rungs[0].row.checks), rates_of(got)
+        if bench.args.seconds and found.rates:
             duel_of(bench, found, program, scratch, line)
-    return got
 
 
-# ---- What is said ----
+# ---- All of them ----
 
-def lines_of(found: Found, first: Optional[figures.Result] = None) -> list[str]:
-    """Returns what is said of a submission, with the rates of its first run."""
-    out = ["this is the repository's file: what follows is the noise of this machine"] if found.original else []
-    if found.verdict != 'VALID':
-        return out + (found.why or 'not judged').splitlines()
-    out.append(f'right: {found.checks} checks held')
-    if first and found.seconds_per_unit:
-        rung = first.rungs[0]
-        out.append(f'yours: {"; ".join(lesson_page.measured(rung))}' + (', on a disturbed machine' if rung.row.disturbed
-                                                                        else ''))
-        out += lesson_page.timers(rung, first)
-    if found.ratio is not None:
-        out.append(f"speed: {found.ratio:.2f} of the repository's, 95 % interval {found.low:.2f} to {found.high:.2f}, "
-                   f'{found.turns} turns: {WORDS[found.speed]}')
-    elif found.no_speed:
-        out.append(f'speed: no mark: {found.no_speed}')
-    return out
+def submission(path: str, task: tasks.Task) -> Found:
+    """Returns the submission that an argument names: a file, or a folder with the task's file in it."""
+    if os.path.isdir(path):
+        return Found(one_line(os.path.basename(os.path.abspath(path))), os.path.join(path, task.base))
+    if not os.path.lexists(path):
+        raise Fault(USAGE, f'{path}: no such file')
+    return Found(one_line(os.path.splitext(os.path.basename(path))[0]), path)
 
 
-def short(found: Found) -> str:
-    """Returns one line on a submission."""
-    if found.verdict != 'VALID':
-        return f'{found.verdict or "not judged"}: {one_line(found.why.partition(chr(10))[0])}'
-    speed = f"{COMPARED[found.speed]} the repository's ({found.low:.2f} to {found.high:.2f})" if found.speed else \
-        f'no mark for speed: {found.no_speed.partition(":")[0]}' if found.no_speed else 'not timed'
-    return f'VALID, {speed}' + "; it is the repository's file" * found.original
-
-
-def save(path: Optional[str], found: list[Found]) -> None:
-    """Writes the table that was asked for."""
-    if not path:
-        return
-    out = io.StringIO()
-    writer = csv.DictWriter(out, [member.name for member in dataclasses.fields(Found)], lineterminator='\n')
-    writer.writeheader()
-    for one in found:
-        writer.writerow({name: '' if value is None else value.replace('\n', '; ') if isinstance(value, str) else value
-                         for name, value in dataclasses.asdict(one).items()})
-    disk.save_bytes(path, out.getvalue().encode('utf-8', 'replace'))
-
-
-# ---- All of it ----
-
-def submissions(folder: str, task: tasks.Task) -> list[Found]:
-    """Returns the submissions in a folder: its files, and those of the task's name in its folders."""
-    try:
-        names = sorted(name for name in os.listdir(folder) if not name.startswith('.'))
-    except OSError as error:
-        raise Fault(USAGE, f'--all {folder}: {error.strerror}') from None
-    suffix, found = os.path.splitext(task.file)[1], []
-    for name in names:
-        path = os.path.join(folder, name)
-        if os.path.isdir(path):
-            found.append(Found(one_line(name), os.path.join(path, task.base)))
-        elif name.endswith(suffix):
-            found.append(Found(one_line(name[:-len(suffix)]), path))
-    if not found:
-        raise Fault(USAGE, f'--all {folder}: no submission in it: a file *{suffix}, or folders with {task.base}')
-    return found
-
-
-def judge(bench: Bench, one: Found, text: Union[str, Fault], line: Line) -> Optional[figures.Result]:
+def judge(bench: Bench, one: Found, text: Union[str, Fault], line: Line) -> None:
     """Grades a submission of a class, whatever it does."""
     try:
         if isinstance(text, Fault):
             raise text
-        return grade(bench, one, text, line)
+        grade(bench, one, text, line)
     except (Fault, OSError, MemoryError, ValueError) as fault:
         one.verdict, one.why = '', str(fault) or type(fault).__name__
-        return None
+
+
+def save(path: Optional[str], found: list[Found]) -> None:
+    """Writes the table that was asked for."""
+    if path:
+        out = io.StringIO()
+        writer = csv.DictWriter(out, [member.name for member in dataclasses.fields(Found)], lineterminator='\n')
+        writer.writeheader()
+        writer.writerows({name: value.replace('\n', '; ') if isinstance(value, str) else value
+                          for name, value in dataclasses.asdict(one).items()} for one in found)
+        disk.save_bytes(path, out.getvalue().encode('utf-8', 'replace'))
 
 
 def grade_all(bench: Bench, found: list[Found]) -> int:
-    """Grades every submission, and says what was found: in one line each, or all of it if there is one file."""
-    args, texts = bench.args, list[Union[str, Fault]]()
+    """Grades every submission, and says what was found: in one line each, or all of it if there is one."""
+    args, texts, many = bench.args, list[Union[str, Fault]](), len(found) > 1
     for one in found:  # before the first one runs: none can change another
         try:
-            texts.append(text_in(one.file, follow=not args.all))
+            texts.append(text_in(one.file, follow=not many))
         except Fault as fault:
             texts.append(fault)
     width = max(len(one.submission) for one in found)
     for i, (one, text) in enumerate(zip(found, texts), 1):
         line = Line()
-        first = judge(bench, one, text, line)
-        if args.all:
-            line.say(f'[{i}/{len(found)}] {one.submission:{width}}  {short(one)}')
+        judge(bench, one, text, line)
+        if many:
+            said = one.lines()[-1 if one.verdict == 'VALID' else 0]
+            line.say(f'[{i}/{len(found)}] {one.submission:{width}}  {one.verdict or "not judged"}: {one_line(said)}')
+        elif line.live:
+            line.say('')
         save(args.csv, found[:i])
     right = sum(one.verdict == 'VALID' for one in found)
-    wrong = any(one.verdict == 'INVALID' for one in found)
-    if args.all:
+    if many:
         print(f'{args.app} {args.name}: {right} of {len(found)} right')
     elif not found[0].verdict:
         raise Fault(ENVIRONMENT, f'{args.name}: could not be judged: {found[0].why}')
     else:
-        line.say('') if line.live else None
-        print('\n'.join([*lines_of(found[0], first), f'{args.app} {args.name}: {found[0].verdict}']))
-    return INVALID if wrong else VALID if right == len(found) else ENVIRONMENT
+        print('\n'.join([*found[0].lines(), f'{args.app} {args.name}: {found[0].verdict}']))
+    return INVALID if any(one.verdict == 'INVALID' for one in found) else VALID if right == len(found) else ENVIRONMENT
 
 
 def main(args: argparse.Namespace) -> int:
     task = tasks.find(args.app, args.name, lessons.tree_of(args.source))
-    if bool(args.file) == bool(args.all):
-        raise Fault(USAGE, 'give a FILE to grade, or --all FOLDER')
-    if args.file and not os.path.isfile(args.file):
-        raise Fault(USAGE, f'{args.file}: no such file')
-    todo = submissions(args.all, task) if args.all else [Found(os.path.basename(args.file), args.file)]
+    todo = [submission(path, task) for path in args.files]
     if args.csv:
         disk.check_writable(args.csv)
     refused = sandbox.refused()
     if refused and not args.trust:
         raise Fault(ENVIRONMENT, f'submissions cannot be confined here: {refused}; --trust runs them as you, unconfined')
     if refused:
-        print(f'rooftop: submissions run unconfined: {refused}', file=sys.stderr)
+        complain(f'submissions run unconfined: {refused}')
     os.environ.setdefault('ROOFTOP_INPUTS', os.path.join(task.tree, 'inputs'))  # the solution's program is elsewhere
     build = attempt.find_build(args.build, task.tree)
     sizes = (FULL if task.rung.kind == 'cuda' else QUICK).get(task.app, [])  # of a problem that takes seconds
+    others = {os.path.dirname(os.path.abspath(path)) for path in args.files} if len(todo) > 1 else ()
     return grade_all(Bench(
         args, task, build, attempt.repository_program(build, task.app), [*sizes, '--seconds=0.1', *args.passed],
         task.exercise.options if task.exercise else [],
-        sandbox.Box((args.all,) if args.all else (), (), args.memory_limit << 20, task.rung.kind != 'cpu', bool(refused))), todo)
+        sandbox.Box(tuple(others), (), args.memory_limit << 20, task.rung.kind != 'cpu', bool(refused))), todo)
