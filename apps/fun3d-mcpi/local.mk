@@ -96,14 +96,9 @@ endif
 mcpi_kokkos_sources = \
 	apps/fun3d-mcpi/kokkos/flow_kokkos.cpp \
 	apps/fun3d-mcpi/kokkos/kokkos.cpp
-mcpi_openacc_sources = apps/fun3d-mcpi/openacc/openacc.c
-EXTRA_DIST += $(mcpi_kokkos_sources) $(mcpi_openacc_sources) apps/fun3d-mcpi/flow.png
+EXTRA_DIST += $(mcpi_kokkos_sources) apps/fun3d-mcpi/flow.png
 if HAVE_KOKKOS
 apps_fun3d_mcpi_libmcpi_a_LIBADD += $(mcpi_kokkos_sources:.cpp=.o)
-endif
-if HAVE_OPENACC
-rt_openacc_objects += $(mcpi_openacc_sources:.c=.o)
-apps_fun3d_mcpi_libmcpi_a_LIBADD += $(mcpi_openacc_sources:.c=.o)
 endif
 
 mcpi_inputsdir = $(pkgdatadir)/inputs/fun3d-mcpi

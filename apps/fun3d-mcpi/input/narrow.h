@@ -1,5 +1,5 @@
 /*
- * narrow.h - to the 16-bit types of O and back: one text for the C of the host, OpenACC and Kokkos.
+ * narrow.h - to the 16-bit types of O and back: one text for the C of the host and Kokkos.
  */
 #ifndef MCPI_NARROW_H
 #define MCPI_NARROW_H
@@ -9,8 +9,6 @@
 
 #if defined(KOKKOS_FORCEINLINE_FUNCTION)
 #define MCPI_NARROW_FN static KOKKOS_FORCEINLINE_FUNCTION
-#elif defined(_OPENACC)
-#define MCPI_NARROW_FN _Pragma("acc routine seq") static inline
 #else
 #define MCPI_NARROW_FN static inline
 #endif
