@@ -63,10 +63,18 @@ typedef struct {
 void *nek_problem_new(const rt_run_t *run, void *input);
 void nek_problem_destroy(void *problem);
 void nek_digest(const void *problem, rt_digest_t *digest);
-/* Makes a halo over the shared points for arrays of that kind and space; NULL with communication
- * off. */
-rt_halo_t *nek_halo_new(const nek_config_t *config, const char *transport, rt_kind_t kind,
-                        rt_space_t space);
+/* Finds the points of local element e along each direction that no other rank has: [from, to). */
+void nek_own_points(const nek_config_t *config, int64_t e, int from[3], int to[3]);
+/* Returns where an array has point l (i, j, k) of local element e. */
+typedef int64_t nek_index_fn(int n, int64_t e, const int l[3]);
+/* Lists the points of this rank that elements share; or, `outer`, those that other ranks have too,
+ * without those on the boundary. */
+void nek_list_shared(const nek_config_t *config, bool outer, nek_index_fn *index,
+                     rt_halo_list_t *list);
+/* Makes a halo over these points for arrays of that kind and space; NULL with communication off, and
+ * if nothing is `outer`. */
+rt_halo_t *nek_halo_new(const nek_config_t *config, bool outer, const char *transport,
+                        rt_kind_t kind, rt_space_t space);
 /* Sets field u[points] to random(global index, seed), and to 0 on the Dirichlet boundary. */
 void nek_random_field(const nek_config_t *config, uint64_t seed, double *u);
 /* Counts the stored points of this rank that only elements of this rank share; and those that other
@@ -95,13 +103,6 @@ double nek_geometry_at(int n, const double *w, const double *D, const double *xy
 /* Returns the global index of point (i, j, k) of local element e: the same for all copies of a
  * point. */
 int64_t nek_global_index(const nek_config_t *config, int64_t e, int i, int j, int k);
-/* Finds the points along direction d that no other rank has, of an element at `at` in the whole
- * mesh: [from, to). */
-void nek_own_points(const nek_config_t *config, int d, int64_t at, int *from, int *to);
-/* Returns where an array has point l (i, j, k) of local element e. */
-typedef int64_t nek_index_fn(int n, int64_t e, const int l[3]);
-/* Lists the points of this rank that other ranks have too, without those on the boundary. */
-void nek_list_outer(const nek_config_t *config, nek_index_fn *index, rt_halo_list_t *list);
 
 /* --- solve.c: the conjugate gradients, over a rung's function table --- */
 struct nek_solver {

@@ -76,23 +76,38 @@ static bool is_shared(int64_t at, int64_t count, int i, int n)
     return (i == 0 && at > 0) || (i == n - 1 && at < count - 1);
 }
 
-/* Lists the stored points on the surface of local elements that other elements share. */
-static void list_shared(const nek_config_t *config, rt_halo_list_t *list)
+void nek_own_points(const nek_config_t *config, int64_t e, int from[3], int to[3])
 {
-    int n = config->n;
+    int64_t at[3];
+    nek_element_position(config, e, at);
+    for (int d = 0; d < 3; d++) {
+        const int64_t next = config->first[d] + config->local[d];
+        from[d] = at[d] == config->first[d] && at[d] > 0;
+        to[d] = config->n - (at[d] == next - 1 && next < config->elements[d]);
+    }
+}
+
+void nek_list_shared(const nek_config_t *config, bool outer, nek_index_fn *index,
+                     rt_halo_list_t *list)
+{
+    const int n = config->n;
     for (int64_t e = 0; e < config->local_elements; e++) {
         int64_t at[3];
+        int from[3], to[3];
         nek_element_position(config, e, at);
-        for (int k = 0; k < n; k++)
-            for (int j = 0; j < n; j++) {
-                bool jk = is_shared(at[1], config->elements[1], j, n) ||
-                          is_shared(at[2], config->elements[2], k, n);
-                /* where neither j nor k is shared, only the two ends of i can be shared */
-                for (int i = 0; i < n; i += jk ? 1 : n - 1)
-                    if (jk || is_shared(at[0], config->elements[0], i, n))
-                        rt_halo_list_add(list, ((e * n + k) * n + j) * n + i,
-                                         nek_global_index(config, e, i, j, k), false);
+        nek_own_points(config, e, from, to);
+        for (int q = 0; q < n * n * n; q++) {
+            const int l[3] = {q % n, q / n % n, q / (n * n)};
+            bool shared = false, own = true, inside = true;
+            for (int d = 0; d < 3; d++) {
+                shared = shared || is_shared(at[d], config->elements[d], l[d], n);
+                own = own && l[d] >= from[d] && l[d] < to[d];
+                inside = inside && !on_boundary(at[d], config->elements[d], l[d], n);
             }
+            if (outer ? inside && !own : shared)
+                rt_halo_list_add(list, index(n, e, l),
+                                 nek_global_index(config, e, l[0], l[1], l[2]), false);
+        }
     }
 }
 
@@ -115,14 +130,19 @@ void nek_shared_points(const nek_config_t *config, int64_t *on_rank_only, int64_
     *with_ranks = with_others - all;
 }
 
-rt_halo_t *nek_halo_new(const nek_config_t *config, const char *transport, rt_kind_t kind,
-                        rt_space_t space)
+static int64_t position(int n, int64_t e, const int l[3])
 {
-    if (!config->communication)
+    return ((e * n + l[2]) * n + l[1]) * n + l[0];
+}
+
+rt_halo_t *nek_halo_new(const nek_config_t *config, bool outer, const char *transport,
+                        rt_kind_t kind, rt_space_t space)
+{
+    if (!config->communication || (outer && rt_comm_size() == 1))
         return NULL;
     rt_halo_list_t list = {0};
     while (rt_halo_list_again(&list))
-        list_shared(config, &list);
+        nek_list_shared(config, outer, position, &list);
     return rt_halo_of_list(
         &list, false,
         (rt_halo_desc_t){
@@ -207,7 +227,7 @@ void *nek_problem_new(const rt_run_t *run, void *input)
     fill_geometry(p);
     fill_weights(p);
     nek_random_field(config, (uint64_t)run->opt.seed, p->b);
-    p->halo = nek_halo_new(config, "staged", RT_CPU, RT_HOST); /* the judge's too */
+    p->halo = nek_halo_new(config, false, "staged", RT_CPU, RT_HOST); /* the judge's too */
     p->view = (nek_view_t){.n = config->n,
                            .elements = config->local_elements,
                            .points = config->points,

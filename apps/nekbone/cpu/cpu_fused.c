@@ -46,46 +46,76 @@ static const double CANCELLED = 0.0625;
 
 enum { RR, PV, RV, VV, SUMS };
 
-enum { AHEAD, NOT_AHEAD };
-static const char *const fetch[] = {[AHEAD] = "next", [NOT_AHEAD] = "none", NULL};
-
-typedef struct {
-    nek_step_t scalars;
-    bool ahead; /* prefetch what the next element needs */
-} step_t;
-
-typedef struct fused fused_t;
-struct fused {
+struct nek_fused {
     const nek_config_t *config;
+    nek_fused_each_fn *each;
+    rt_kind_t kind;
+    int64_t elements, row; /* row: elements along x */
+    int n3;
     const double *D, *G;
     double Dt[NEK_MAX_N * NEK_MAX_N];
     double *x, *r, *p, *v;
     const double **c; /* [elements] weights of each element */
     double *sums;     /* [SUMS][elements] */
     rt_halo_t *halo;  /* of the points that other ranks share; NULL if there are none */
-    void (*element)(const fused_t *f, const step_t *t, int64_t e);
-    void (*face)(const fused_t *f, int64_t e, int d);
+    nek_fused_body_fn *element;
+    void (*face)(const nek_fused_t *f, int64_t e, int d);
+    /* of the present pass */
+    nek_step_t step;
+    bool ahead;     /* prefetch what the next element needs */
+    int64_t shares; /* parts of the elements, one for each thread */
+    int direction;  /* whose faces are summed */
 };
+typedef nek_fused_t fused_t;
 
 /* --- one element --- */
 
-NEK_INLINE void element(const int n, const fused_t *f, const step_t *t, int64_t e)
+NEK_INLINE void element(const int n, const fused_t *f, int64_t e)
 {
     const int n3 = n * n * n;
     const double *restrict c = f->c[e];
     double *restrict x = f->x + e * n3, *restrict r = f->r + e * n3;
     double *restrict p = f->p + e * n3, *restrict v = f->v + e * n3;
     double pv = 0, rv = 0;
-    const double rr = nek_fused_update(n3, &t->scalars, c, v, x, r, p);
+    const double rr = nek_fused_update(n3, &f->step, c, v, x, r, p);
     const double *G = f->G + e * 6 * n3;
     const nek_ahead_t next = {G + 6 * n3, {r + n3, p + n3, v + n3}};
-    const bool ahead = t->ahead && e + 1 < f->config->local_elements;
+    const bool ahead = f->ahead && e + 1 < f->elements;
     nek_tiles_element(n, f->D, f->Dt, G, p, v, ahead ? &next : NULL);
-    nek_fused_shift(n3, t->scalars.lambda, c, r, p, v, &pv, &rv);
-    const int64_t elements = f->config->local_elements;
+    nek_fused_shift(n3, f->step.lambda, c, r, p, v, &pv, &rv);
+    const int64_t elements = f->elements;
     f->sums[RR * elements + e] = rr;
     f->sums[PV * elements + e] = pv;
     f->sums[RV * elements + e] = rv;
+}
+
+/* Computes v.v of the assembled v. */
+static void element_norm(const fused_t *f, int64_t e)
+{
+    f->sums[VV * f->elements + e] = nek_fused_norm(f->n3, f->c[e], f->v + e * f->n3);
+}
+
+/* Sums the next r.r, as it is, with the alpha of `step`. */
+static void element_next(const fused_t *f, int64_t e)
+{
+    const double *restrict c = f->c[e], *restrict v = f->v + e * f->n3,
+                           *restrict r = f->r + e * f->n3;
+    const double alpha = f->step.alpha;
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int q = 0; q < f->n3; q++) {
+        double s = r[q] - alpha * v[q];
+        sum += c[q] * s * s;
+    }
+    f->sums[RR * f->elements + e] = sum;
+}
+
+/* Adds what x and r still lack after the last pass. */
+static void element_finish(const fused_t *f, int64_t e)
+{
+    const int64_t at = e * f->n3;
+    f->sums[RR * f->elements + e] =
+        nek_fused_finish(f->n3, &f->step, f->c[e], f->v + at, f->p + at, f->x + at, f->r + at);
 }
 
 /* --- gather-scatter on this rank --- */
@@ -97,12 +127,6 @@ static int64_t coordinate(const nek_config_t *config, int64_t e, int d)
             : d == 1 ? e / config->local[0]
                      : e / (config->local[0] * config->local[1])) %
            config->local[d];
-}
-
-/* Finds the points of local element e along direction d that no other rank has: [from, to). */
-static void own_points(const fused_t *f, int64_t e, int d, int *from, int *to)
-{
-    nek_own_points(f->config, d, f->config->first[d] + coordinate(f->config, e, d), from, to);
 }
 
 /* Sets both lines to their sum. */
@@ -122,12 +146,11 @@ NEK_INLINE void sum_line(const int n, int from, int to, double *restrict a, doub
 static void face_x(const fused_t *f, int64_t e)
 {
     const int n = f->config->n, n2 = n * n, n3 = n2 * n;
-    int j0, j1, k0, k1;
-    own_points(f, e, 1, &j0, &j1);
-    own_points(f, e, 2, &k0, &k1);
+    int from[3], to[3];
+    nek_own_points(f->config, e, from, to);
     double *b = f->v + e * n3, *a = b - n3 + n - 1;
-    for (int k = k0; k < k1; k++)
-        for (int j = j0; j < j1; j++) {
+    for (int k = from[2]; k < to[2]; k++)
+        for (int j = from[1]; j < to[1]; j++) {
             int q = k * n2 + j * n;
             a[q] = b[q] = a[q] + b[q];
         }
@@ -138,128 +161,96 @@ NEK_INLINE void face(const int n, const fused_t *f, int64_t e, int d)
 {
     const int n2 = n * n, n3 = n2 * n, across = d == 1 ? n2 : n, through = d == 1 ? n : n2;
     const int64_t *local = f->config->local, away = d == 1 ? local[0] : local[0] * local[1];
-    int i0, i1, l0, l1;
-    own_points(f, e, 0, &i0, &i1);
-    own_points(f, e, 3 - d, &l0, &l1);
+    int from[3], to[3];
+    nek_own_points(f->config, e, from, to);
     double *b = f->v + e * n3, *a = b - away * n3 + (n - 1) * through;
-    for (int l = l0; l < l1; l++)
-        sum_line(n, i0, i1, a + l * across, b + l * across);
+    for (int l = from[3 - d]; l < to[3 - d]; l++)
+        sum_line(n, from[0], to[0], a + l * across, b + l * across);
 }
 
-#define DEFINE(N)                                                         \
-    static void element_##N(const fused_t *f, const step_t *t, int64_t e) \
-    {                                                                     \
-        element(N, f, t, e);                                              \
-    }                                                                     \
-    static void face_##N(const fused_t *f, int64_t e, int d)              \
-    {                                                                     \
-        face(N, f, e, d);                                                 \
+#define DEFINE(N)                                            \
+    static void element_##N(const fused_t *f, int64_t e)     \
+    {                                                        \
+        element(N, f, e);                                    \
+    }                                                        \
+    static void face_##N(const fused_t *f, int64_t e, int d) \
+    {                                                        \
+        face(N, f, e, d);                                    \
     }
 NEK_FOR_EACH_N(DEFINE)
 
 #define ENTRY(N) [N] = {element_##N, face_##N},
 static const struct {
-    void (*element)(const fused_t *f, const step_t *t, int64_t e);
+    nek_fused_body_fn *element;
     void (*face)(const fused_t *f, int64_t e, int d);
 } code_of[NEK_MAX_N + 1] = {NEK_FOR_EACH_N(ENTRY)};
 
 /* --- the mesh --- */
 
-/* Runs one pass. Sums a face along x while both sides are in cache, unless another thread has one
- * of them. Faces along y need all sums along x, and faces along z all sums along y. */
-static void pass(const fused_t *f, const step_t *t)
+/* Runs a pass over the elements of a share. Sums the faces along x whose sides are both in cache. */
+static void pass_share(const fused_t *f, int64_t share)
 {
-    const nek_config_t *config = f->config;
-    const int64_t elements = config->local_elements, row = config->local[0];
-#pragma omp parallel
-    {
-        const int64_t threads = rt_threads_here(), me = rt_thread();
-        const int64_t begin = elements * me / threads, end = elements * (me + 1) / threads;
-        for (int64_t e = begin; e < end; e++) {
-            f->element(f, t, e);
-            if (config->communication && e > begin && e % row != 0)
-                face_x(f, e);
-        }
-        if (config->communication) {
-#pragma omp barrier
-            if (begin < end && begin % row != 0)
-                face_x(f, begin);
-        }
+    const int64_t begin = f->elements * share / f->shares,
+                  end = f->elements * (share + 1) / f->shares;
+    for (int64_t e = begin; e < end; e++) {
+        f->element(f, e);
+        if (f->config->communication && e > begin && e % f->row != 0)
+            face_x(f, e);
     }
 }
 
-static void sum_faces(const fused_t *f)
+/* Sums the face along x between a share and the one before it. */
+static void face_of_share(const fused_t *f, int64_t share)
 {
-    const nek_config_t *config = f->config;
-    const int64_t elements = config->local_elements;
-    for (int d = 1; d < 3; d++) {
-#pragma omp parallel for schedule(static)
-        for (int64_t e = 0; e < elements; e++)
-            if (coordinate(config, e, d) > 0)
-                f->face(f, e, d);
-    }
+    const int64_t begin = f->elements * share / f->shares;
+    if (begin < f->elements * (share + 1) / f->shares && begin % f->row != 0)
+        face_x(f, begin);
+}
+
+static void pass(fused_t *f)
+{
+    f->shares = rt_threads();
+    f->each(f->shares, pass_share, f);
+    if (f->config->communication && f->elements % (f->shares * f->row) != 0)
+        f->each(f->shares, face_of_share, f);
+}
+
+static void element_face(const fused_t *f, int64_t e)
+{
+    if (coordinate(f->config, e, f->direction) > 0)
+        f->face(f, e, f->direction);
+}
+
+/* Sums faces along y, which need all sums along x, and then along z, which need all along y. */
+static void sum_faces(fused_t *f)
+{
+    for (f->direction = 1; f->direction < 3; f->direction++)
+        f->each(f->elements, element_face, f);
 }
 
 /* Adds up `count` sums of the last pass, from `first` on, over all ranks. */
 static void add_up(const fused_t *f, int first, int count, double *total)
 {
-    const int64_t elements = f->config->local_elements;
+    const int64_t elements = f->elements;
     for (int i = 0; i < count; i++)
         total[i] = rt_sum_pairwise(f->sums + (first + i) * elements, elements);
     rt_comm_sum(total, count);
 }
 
-/* Computes v.v of the assembled v, element by element. */
-static void sum_vv(const fused_t *f)
+/* Returns r.r, of which `body` makes each element's part. */
+static double sum_rr(const fused_t *f, nek_fused_body_fn *body)
 {
-    const int64_t elements = f->config->local_elements;
-    const int n3 = f->config->n * f->config->n * f->config->n;
-#pragma omp parallel for schedule(static)
-    for (int64_t e = 0; e < elements; e++)
-        f->sums[VV * elements + e] = nek_fused_norm(n3, f->c[e], f->v + e * n3);
-}
-
-/* Returns the next r.r, summed as it is. */
-static double next_residual(const fused_t *f, double alpha)
-{
-    const int64_t elements = f->config->local_elements;
-    const int n3 = f->config->n * f->config->n * f->config->n;
     double total;
-#pragma omp parallel for schedule(static)
-    for (int64_t e = 0; e < elements; e++) {
-        const double *restrict c = f->c[e], *restrict v = f->v + e * n3,
-                               *restrict r = f->r + e * n3;
-        double sum = 0;
-#pragma omp simd reduction(+ : sum)
-        for (int q = 0; q < n3; q++) {
-            double s = r[q] - alpha * v[q];
-            sum += c[q] * s * s;
-        }
-        f->sums[RR * elements + e] = sum;
-    }
-    add_up(f, RR, 1, &total);
-    return total;
-}
-
-/* Adds what x and r still lack after the last pass; returns r.r. */
-static double last_update(const fused_t *f, const nek_step_t *t)
-{
-    const int64_t elements = f->config->local_elements;
-    const int n3 = f->config->n * f->config->n * f->config->n;
-    double total;
-#pragma omp parallel for schedule(static)
-    for (int64_t e = 0; e < elements; e++)
-        f->sums[RR * elements + e] = nek_fused_finish(n3, t, f->c[e], f->v + e * n3, f->p + e * n3,
-                                                      f->x + e * n3, f->r + e * n3);
+    f->each(f->elements, body, f);
     add_up(f, RR, 1, &total);
     return total;
 }
 
 /* --- the solve --- */
 
-static void gather_scatter(const fused_t *f)
+static void gather_scatter(fused_t *f)
 {
-    rt_timer_start("gather-scatter", RT_CPU);
+    rt_timer_start("gather-scatter", f->kind);
     if (f->halo) {
         rt_field_t field = rt_field_f64(f->v);
         rt_halo_begin(f->halo, RT_HALO_SUM, &field);
@@ -268,16 +259,15 @@ static void gather_scatter(const fused_t *f)
     } else if (f->config->communication) {
         sum_faces(f);
     }
-    sum_vv(f);
+    f->each(f->elements, element_norm, f);
     rt_timer_stop("gather-scatter");
 }
 
-static void fused_cg(nek_solver_t *s)
+void nek_fused_cg(nek_solver_t *s, bool ahead)
 {
     fused_t *f = s->data;
     const size_t bytes = (size_t)s->view.points * sizeof(double);
-    step_t step = {.ahead = s->view.choice[0] == AHEAD};
-    nek_step_t *t = &step.scalars;
+    f->ahead = ahead;
     memcpy(f->r, s->b, bytes);
     memset(f->x, 0, bytes);
     memset(f->p, 0, bytes);
@@ -286,9 +276,9 @@ static void fused_cg(nek_solver_t *s)
 
     for (int k = 0; k < s->iterations; k++) {
         double sum[SUMS];
-        *t = nek_fused_step(s->alpha, s->beta, k, false, s->lambda);
-        rt_timer_start("pass", RT_CPU);
-        pass(f, &step);
+        f->step = nek_fused_step(s->alpha, s->beta, k, false, s->lambda);
+        rt_timer_start("pass", f->kind);
+        pass(f);
         rt_timer_stop("pass");
         gather_scatter(f);
         add_up(f, 0, SUMS, sum);
@@ -296,37 +286,20 @@ static void fused_cg(nek_solver_t *s)
         const double rr = sum[RR];
         s->history[k] = sqrt(rr);
         /* After convergence to the last bit p may vanish; a step of zero keeps x. */
-        const double alpha = s->alpha[k] = sum[PV] > 0 ? rr / sum[PV] : 0;
+        const double alpha = s->alpha[k] = f->step.alpha = sum[PV] > 0 ? rr / sum[PV] : 0;
         double next = rr - 2 * alpha * sum[RV] + alpha * alpha * sum[VV];
         if (!(next > CANCELLED * rr))
-            next = next_residual(f, alpha);
+            next = sum_rr(f, element_next);
         if (k + 1 < s->iterations)
             s->beta[k + 1] = rr > 0 ? next / rr : 0;
     }
-    rt_timer_start("last update", RT_CPU);
-    *t = nek_fused_step(s->alpha, s->beta, s->iterations, true, s->lambda);
-    s->history[s->iterations] = sqrt(last_update(f, t));
+    rt_timer_start("last update", f->kind);
+    f->step = nek_fused_step(s->alpha, s->beta, s->iterations, true, s->lambda);
+    s->history[s->iterations] = sqrt(sum_rr(f, element_finish));
     rt_timer_stop("last update");
 }
 
-/* --- what only this rung needs --- */
-
-static int64_t position(int n, int64_t e, const int l[3])
-{
-    return ((e * n + l[2]) * n + l[1]) * n + l[0];
-}
-
-/* Makes a halo of the points that other ranks share, with all copies of this rank. */
-static rt_halo_t *outer_halo(const nek_config_t *config, const char *transport)
-{
-    rt_halo_list_t list = {0};
-    while (rt_halo_list_again(&list))
-        nek_list_outer(config, position, &list);
-    return rt_halo_of_list(
-        &list, false,
-        (rt_halo_desc_t){
-            .max_components = 1, .kind = RT_CPU, .space = RT_HOST, .transport = transport});
-}
+/* --- what only these rungs need --- */
 
 /* There are at most four kinds of position along a direction, so the first element of a kind is
  * close to the start of the box. */
@@ -342,12 +315,16 @@ int64_t nek_like_element(const nek_config_t *config, const double *c, int64_t e)
     return memcmp(c + first * n3, c + e * n3, (size_t)n3 * sizeof(double)) ? e : first;
 }
 
-static void fused_set_up(nek_solver_t *s)
+void nek_fused_set_up(nek_solver_t *s, nek_fused_each_fn *each)
 {
     const nek_config_t *config = s->problem->config;
-    const int n3 = config->n * config->n * config->n;
     fused_t *f = s->data = RT_NEW(fused_t, 1, RT_HOST);
     *f = (fused_t){.config = config,
+                   .each = each,
+                   .kind = s->rung->kind,
+                   .elements = config->local_elements,
+                   .row = config->local[0],
+                   .n3 = config->n * config->n * config->n,
                    .D = s->view.D,
                    .G = s->view.G,
                    .x = s->x,
@@ -357,29 +334,27 @@ static void fused_set_up(nek_solver_t *s)
                    .element = code_of[config->n].element,
                    .face = code_of[config->n].face};
     nek_transpose(config->n, f->D, f->Dt);
-    f->c = RT_NEW(const double *, (size_t)config->local_elements, RT_HOST);
-    for (int64_t e = 0; e < config->local_elements; e++)
-        f->c[e] = s->view.c + nek_like_element(config, s->view.c, e) * n3;
-    f->sums = RT_NEW(double, (size_t)config->local_elements *SUMS, RT_HOST);
-    if (config->communication && rt_comm_size() > 1)
-        f->halo = outer_halo(config, s->problem->run->opt.transport);
+    f->c = RT_NEW(const double *, (size_t)f->elements, RT_HOST);
+    for (int64_t e = 0; e < f->elements; e++)
+        f->c[e] = s->view.c + nek_like_element(config, s->view.c, e) * f->n3;
+    f->sums = RT_NEW(double, (size_t)f->elements *SUMS, RT_HOST);
+    f->halo = nek_halo_new(config, true, s->problem->run->opt.transport, f->kind, RT_HOST);
 }
 
-static void fused_tear_down(nek_solver_t *s)
+void nek_fused_tear_down(nek_solver_t *s)
 {
     fused_t *f = s->data;
-    if (f->halo)
-        rt_halo_destroy(f->halo);
+    rt_halo_destroy(f->halo);
     RT_FREE(f->c, RT_HOST);
     RT_FREE(f->sums, RT_HOST);
     RT_FREE(s->data, RT_HOST);
 }
 
-static void fused_memory(const nek_config_t *config, double bytes[RT_SPACES])
+void nek_fused_memory(const nek_config_t *config, double bytes[RT_SPACES])
 {
     int64_t local, with_ranks;
-    bytes[RT_HOST] = sizeof(fused_t) + (double)config->local_elements *
-                                           (double)(sizeof(double *) + SUMS * sizeof(double));
+    bytes[RT_HOST] += sizeof(fused_t) + (double)config->local_elements *
+                                            (double)(sizeof(double *) + SUMS * sizeof(double));
     nek_shared_points(config, &local, &with_ranks);
     if (config->communication && rt_comm_size() > 1)
         bytes[RT_HOST] += (double)rt_halo_predict(0, with_ranks, 1, RT_HOST);
@@ -409,9 +384,30 @@ void nek_fused_work(const nek_config_t *config, double P, double S, rt_work_t *w
                 2 * value * P);
 }
 
+/* --- the rung --- */
+
+enum { AHEAD, NOT_AHEAD };
+static const char *const fetch[] = {[AHEAD] = "next", [NOT_AHEAD] = "none", NULL};
 static const rt_parameter_t parameters[] = {
     {"fetch", "next: what the next element needs is fetched while this one is worked on", fetch,
      AHEAD}};
+
+static void each(int64_t n, nek_fused_body_fn *body, const nek_fused_t *f)
+{
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < n; i++)
+        body(f, i);
+}
+
+static void set_up(nek_solver_t *s)
+{
+    nek_fused_set_up(s, each);
+}
+
+static void cg(nek_solver_t *s)
+{
+    nek_fused_cg(s, s->view.choice[0] == AHEAD);
+}
 
 const nek_kernels_t nek_cpu_fused = {
     .rung = {.precision = "FP64",
@@ -421,9 +417,9 @@ const nek_kernels_t nek_cpu_fused = {
              .refuse = nek_refuse},
     .ax = nek_tiles_ax,
     .vector = &nek_vector_cpu,
-    .cg = fused_cg,
-    .set_up = fused_set_up,
-    .tear_down = fused_tear_down,
-    .memory = fused_memory,
+    .cg = cg,
+    .set_up = set_up,
+    .tear_down = nek_fused_tear_down,
+    .memory = nek_fused_memory,
     .work = nek_fused_work,
 };

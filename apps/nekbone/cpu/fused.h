@@ -111,7 +111,19 @@ NEK_POINTS double nek_fused_norm(int points, const double *__restrict__ c,
 
 RT_C_BEGIN
 
-/* cpu_fused.c. Returns the first element that has the same weights c [elements][n^3] (host memory)
+/* --- cpu_fused.c: the solve on a CPU, for OpenMP and Kokkos --- */
+
+typedef struct nek_fused nek_fused_t; /* in nek_solver_t.data */
+typedef void nek_fused_body_fn(const nek_fused_t *f, int64_t i);
+/* Calls body(f, i), i = 0 .. n - 1; threads share the range in equal parts. */
+typedef void nek_fused_each_fn(int64_t n, nek_fused_body_fn *body, const nek_fused_t *f);
+
+void nek_fused_set_up(nek_solver_t *s, nek_fused_each_fn *each);
+void nek_fused_tear_down(nek_solver_t *s);
+void nek_fused_memory(const nek_config_t *config, double bytes[RT_SPACES]);
+/* ahead: what the next element needs is fetched while this one is worked on. */
+void nek_fused_cg(nek_solver_t *s, bool ahead);
+/* Returns the first element that has the same weights c [elements][n^3] (host memory)
  * as element e. */
 int64_t nek_like_element(const nek_config_t *config, const double *c, int64_t e);
 /* Adds the kernels of an iteration and of the last update to the work. */

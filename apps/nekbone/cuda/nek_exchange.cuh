@@ -43,7 +43,7 @@ static inline const nek_outside_t *nek_list_outside(const nek_config_t *config)
 /* Fills the lists of what is shared within this rank. A face, edge or corner is listed at the
  * element that has it on its high sides. */
 template <int n>
-void nek_list_shared(const nek_config_t *config, std::vector<int2> *faces, std::vector<int4> *edges,
+void nek_list_copies(const nek_config_t *config, std::vector<int2> *faces, std::vector<int4> *edges,
                      std::vector<int> *corners)
 {
     using split = nek_split<n>;
@@ -90,8 +90,8 @@ template <int n> rt_halo_t *nek_split_halo(const nek_solver_t *s, std::vector<in
     rt_halo_list_t list = {};
     rt_halo_desc_t desc = {};
     while (rt_halo_list_again(&list))
-        nek_list_outer(
-            s->problem->config,
+        nek_list_shared(
+            s->problem->config, true,
             [](int, int64_t e, const int l[3]) {
                 return e * nek_split<n>::surface + nek_split<n>::at(l[0], l[1], l[2]);
             },
@@ -112,7 +112,7 @@ template <int n> nek_exchange_t nek_exchange_new(const nek_solver_t *s)
     std::vector<int> corners, planes, apart;
     nek_exchange_t x = {};
     if (config->communication)
-        nek_list_shared<n>(config, &faces, &edges, &corners);
+        nek_list_copies<n>(config, &faces, &edges, &corners);
     /* two pieces of a face per thread */
     const size_t work = faces.size() * nek_split<n>::face / nek_unit_values<n> / 2;
     const unsigned needed = work > 0 ? rt_blocks(work, NEK_ADDING_THREADS) : 1;

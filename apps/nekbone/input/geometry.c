@@ -83,37 +83,6 @@ int64_t nek_global_index(const nek_config_t *config, int64_t e, int i, int j, in
     return at[0] * m + i + nx * (at[1] * m + j + ny * (at[2] * m + k));
 }
 
-void nek_own_points(const nek_config_t *config, int d, int64_t at, int *from, int *to)
-{
-    const int64_t next = config->first[d] + config->local[d];
-    *from = at == config->first[d] && at > 0;
-    *to = config->n - (at == next - 1 && next < config->elements[d]);
-}
-
-void nek_list_outer(const nek_config_t *config, nek_index_fn *index, rt_halo_list_t *list)
-{
-    const int n = config->n;
-    for (int64_t e = 0; e < config->local_elements; e++) {
-        int64_t at[3];
-        int from[3], to[3];
-        nek_element_position(config, e, at);
-        for (int d = 0; d < 3; d++)
-            nek_own_points(config, d, at[d], &from[d], &to[d]);
-        for (int q = 0; q < n * n * n; q++) {
-            const int l[3] = {q % n, q / n % n, q / (n * n)};
-            bool own = true, inside = true;
-            for (int d = 0; d < 3; d++) {
-                const int64_t whole = at[d] * config->degree + l[d];
-                own = own && l[d] >= from[d] && l[d] < to[d];
-                inside = inside && whole > 0 && whole < config->elements[d] * config->degree;
-            }
-            if (!own && inside)
-                rt_halo_list_add(list, index(n, e, l),
-                                 nek_global_index(config, e, l[0], l[1], l[2]), false);
-        }
-    }
-}
-
 /* --- geometric factors --- */
 
 double nek_growth(int64_t layers, double stretch)

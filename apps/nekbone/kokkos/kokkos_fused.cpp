@@ -4,9 +4,9 @@
  * Idea: Algorithm 5 of Kronbichler et al., as in `cpu-fused` and `onepass`: a team updates x, r and
  * p of its element, applies the operator and forms the element's part of every sum while they are
  * near. alpha and beta are formed and stay where the arrays are, so on one rank the host waits for
- * nothing but the end of the solve. One text (cpu/fused.h) updates the points: on a CPU all points
- * of an element as vectors, on a GPU the points of a column, which a member of a team has in
- * registers.
+ * nothing but the end of the solve. One text (cpu/fused.h) updates the points, here those of a
+ * column, which a member of a team has in registers. On a CPU the solve is that of cpu-fused, with
+ * loops over elements that Kokkos runs.
  *
  * Advantage: portable, and 14 values per point instead of 22 between memory and processor, the
  * gather-scatter apart. The sums do not depend on the number of threads.
@@ -18,7 +18,6 @@
 #include "config.h"
 #include "element.hpp"
 #include "../cpu/fused.h"
-#include "../nekbone.h"
 #include <cmath>
 #include <vector>
 
@@ -62,7 +61,7 @@ using Sums = nek_fused_sums;
 struct Fused {
     int64_t elements, row, plane; /* row, plane: elements along x, of a layer in z */
     double lambda;
-    const double *D, *Dt, *G, *c;
+    const double *G, *c;
     const int32_t *like; /* [elements] the first element with the same weights, in cache */
     double *x, *r, *p, *v;
     double *sums;              /* [SUMS][elements] */
@@ -95,56 +94,9 @@ struct Fused {
     }
 };
 
-/* Sums neighbouring points, from a on, of line b of the face between element e and the element
- * before it along d, if there is one. */
-template <int n, int d>
-KOKKOS_INLINE_FUNCTION void sum_line(const Fused &f, int64_t e, int b, int a, int points)
-{
-    constexpr int n2 = n * n, n3 = n2 * n;
-    constexpr int along = d == 0 ? n : 1, across = d == 2 ? n : n2,
-                  through = d == 0   ? 1
-                            : d == 1 ? n
-                                     : n2;
-    int64_t away;
-    if (!f.has_before(d, e, &away))
-        return;
-    double *here = f.v + e * n3 + b * across + a * along;
-    double *there = here - away * n3 + (n - 1) * through;
-    NEK_SIMD()
-    for (int i = 0; i < points; i++)
-        here[i * along] = there[i * along] = there[i * along] + here[i * along];
-}
-
-/* The pass as vectors: a team has a row of elements along x, and sums the faces between them while
- * they are in cache. */
-template <int n> struct RowPass {
-    Fused f;
-    int it;
-    bool sums_faces;
-
-    KOKKOS_INLINE_FUNCTION void operator()(const Member &team) const
-    {
-        constexpr int n3 = n * n * n;
-        const nek_step_t t = f.step(it, false);
-        const int64_t first = team.league_rank() * f.row;
-        for (int64_t e = first; e < first + f.row; e++) {
-            const double *c = f.c + static_cast<int64_t>(f.like[e]) * n3, *g = f.G + e * 6 * n3;
-            double *r = f.r + e * n3, *p = f.p + e * n3, *v = f.v + e * n3;
-            const nek_ahead_t next = {g + 6 * n3, {r + n3, p + n3, v + n3}};
-            Sums sums;
-            sums.of[RR] = nek_fused_update(n3, &t, c, v, f.x + e * n3, r, p);
-            nek_tiles_element(n, f.D, f.Dt, g, p, v, e + 1 < f.elements ? &next : nullptr);
-            nek_fused_shift(n3, t.lambda, c, r, p, v, &sums.of[PV], &sums.of[RV]);
-            f.leave(team, RR, RV, e, sums);
-            for (int b = 0; sums_faces && b < n; b++)
-                sum_line<n, 0>(f, e, b, 0, n);
-        }
-    }
-};
-
-/* The pass by columns: a team has an element. A member loads all of its column before it stores
+/* The pass: a team has an element. A member loads all of its column before it stores
  * any, for the compiler cannot know that the arrays differ. */
-template <int n> struct TeamPass {
+template <int n> struct Pass {
     nek_team::Operator<n> A;
     Fused f;
     int it;
@@ -198,46 +150,48 @@ template <int n> struct TeamPass {
     }
 };
 
-/* Sums the faces along d: index i is an element, or a point of its face. */
-template <int n, int d, bool vector> struct Faces {
+/* Sums the faces along d between elements and those before them, if there are: index i is a point of
+ * a face. */
+template <int n, int d> struct Faces {
     Fused f;
     KOKKOS_INLINE_FUNCTION void operator()(int64_t i) const
     {
-        constexpr int n2 = n * n;
-        if constexpr (vector) {
-            for (int b = 0; b < n; b++)
-                sum_line<n, d>(f, i, b, 0, n);
-        } else {
-            const int q = static_cast<int>(i % n2);
-            sum_line<n, d>(f, i / n2, q / n, q % n, 1);
-        }
+        constexpr int n2 = n * n, n3 = n2 * n;
+        constexpr int along = d == 0 ? n : 1, across = d == 2 ? n : n2,
+                      through = d == 0   ? 1
+                                : d == 1 ? n
+                                         : n2;
+        const int q = static_cast<int>(i % n2);
+        const int64_t e = i / n2;
+        int64_t away;
+        if (!f.has_before(d, e, &away))
+            return;
+        double *here = f.v + e * n3 + q / n * across + q % n * along;
+        double *there = here - away * n3 + (n - 1) * through;
+        *here = *there = *there + *here;
     }
 };
 
-/* v.v of the assembled v; or, `last`, what x still lacks, the last r, and r.r. `points` at a time:
- * an element's for vectors, else one per member of the team. */
-template <int n, bool vector> struct Norm {
+/* v.v of the assembled v; or, `last`, what x still lacks, the last r, and r.r. */
+template <int n> struct Norm {
     Fused f;
     int it;
     bool last;
     KOKKOS_INLINE_FUNCTION void operator()(const Member &team) const
     {
-        constexpr int n3 = n * n * n, points = vector ? n3 : 1;
+        constexpr int n3 = n * n * n;
         const int64_t e = team.league_rank(), at = e * n3;
         const double *c = f.c + static_cast<int64_t>(f.like[e]) * n3, *v = f.v + at;
         Sums sums;
         if (last) {
             const nek_step_t t = f.step(it, true);
-            Kokkos::parallel_for(Kokkos::TeamThreadRange(team, n3 / points), [&](int i) {
-                const int q = vector ? 0 : i;
-                sums.of[RR] += nek_fused_finish(points, &t, c + q, v + q, f.p + at + q,
-                                                f.x + at + q, f.r + at + q);
+            Kokkos::parallel_for(Kokkos::TeamThreadRange(team, n3), [&](int q) {
+                sums.of[RR] +=
+                    nek_fused_finish(1, &t, c + q, v + q, f.p + at + q, f.x + at + q, f.r + at + q);
             });
         } else {
-            Kokkos::parallel_for(Kokkos::TeamThreadRange(team, n3 / points), [&](int i) {
-                const int q = vector ? 0 : i;
-                sums.of[VV] += nek_fused_norm(points, c + q, v + q);
-            });
+            Kokkos::parallel_for(Kokkos::TeamThreadRange(team, n3),
+                                 [&](int q) { sums.of[VV] += nek_fused_norm(1, c + q, v + q); });
         }
         f.leave(team, last ? RR : VV, last ? RR : VV, e, sums);
     }
@@ -285,7 +239,7 @@ struct Scalars {
 
 struct Data {
     Fused fused;
-    double *Dt, *memory; /* memory: the sums and scalars, in the space of the arrays */
+    double *memory; /* the sums and scalars, in the space of the arrays */
     int32_t *like;
     rt_space_t space;
 };
@@ -305,48 +259,44 @@ void scalars(const Fused &f, int it, bool last)
     Kokkos::parallel_for("scalars", policy, Scalars{f, it, false, true, last});
 }
 
-template <int n, int d, bool vector> void sum_faces(const Fused &f)
+template <int n, int d> void sum_faces(const Fused &f)
 {
-    const int64_t indices = f.elements * (vector ? 1 : n * n);
     Kokkos::parallel_for("faces",
                          Kokkos::RangePolicy<rt_kokkos::Exec, Kokkos::IndexType<int64_t>>(
-                             rt_kokkos::exec(), 0, indices),
-                         Faces<n, d, vector>{f});
+                             rt_kokkos::exec(), 0, f.elements * n * n),
+                         Faces<n, d>{f});
 }
 
-template <int n, bool vector> void iterate(nek_solver_t *s, const Fused &f)
+template <int n> void iterate(nek_solver_t *s, const Fused &f)
 {
     using A = nek_team::Operator<n>;
-    const bool by_faces = s->halo && rt_comm_size() == 1;
     for (int it = 0; it < s->iterations; it++) {
         rt_timer_start("pass", RT_KOKKOS);
-        if constexpr (vector)
-            nek_team::launch<n>("pass", f.elements / f.row, 0, RowPass<n>{f, it, by_faces});
-        else
-            nek_team::launch<n>("pass", f.elements, A::scratch, TeamPass<n>{A(&s->view), f, it});
+        nek_team::launch<n>("pass", f.elements, A::scratch, Pass<n>{A(&s->view), f, it});
         rt_timer_stop("pass");
         rt_timer_start("gather-scatter", RT_KOKKOS);
-        if (by_faces) {
-            if (!vector)
-                sum_faces<n, 0, vector>(f);
-            sum_faces<n, 1, vector>(f);
-            sum_faces<n, 2, vector>(f);
+        if (s->halo && rt_comm_size() == 1) {
+            sum_faces<n, 0>(f);
+            sum_faces<n, 1>(f);
+            sum_faces<n, 2>(f);
         } else if (s->halo) {
             rt_field_t field = rt_field_f64(f.v);
             rt_halo_do(s->halo, RT_HALO_SUM, &field);
         }
-        nek_team::launch<n>("norm", f.elements, 0, Norm<n, vector>{f, it, false});
+        nek_team::launch<n>("norm", f.elements, 0, Norm<n>{f, it, false});
         scalars(f, it, false);
         rt_timer_stop("gather-scatter");
     }
     rt_timer_start("last update", RT_KOKKOS);
-    nek_team::launch<n>("last update", f.elements, 0, Norm<n, vector>{f, s->iterations, true});
+    nek_team::launch<n>("last update", f.elements, 0, Norm<n>{f, s->iterations, true});
     scalars(f, s->iterations, true);
     rt_timer_stop("last update");
 }
 
 void cg(nek_solver_t *s)
 {
+    if (nek_team::is_vector(&s->view))
+        return nek_fused_cg(s, true);
     const Data *data = static_cast<const Data *>(s->data);
     const Fused &f = data->fused;
     const size_t bytes = static_cast<size_t>(s->view.points) * sizeof(double);
@@ -356,12 +306,7 @@ void cg(nek_solver_t *s)
     rt_fill(f.p, s->space, 0, bytes);
     rt_fill(f.v, s->space, 0, bytes);
     rt_fill(f.beta, s->space, 0, sizeof *f.beta);
-    nek_fixed_n<NEK_MAX_N>(s->view.n, [&](auto n) {
-        if constexpr (rt_kokkos::on_host)
-            if (nek_team::is_vector(&s->view))
-                return iterate<n(), true>(s, f);
-        iterate<n(), false>(s, f);
-    });
+    nek_fixed_n<NEK_MAX_N>(s->view.n, [&](auto n) { iterate<n()>(s, f); });
     rt_copy(s->history, RT_HOST, f.rr, s->space, (count + 1) * sizeof(double));
     rt_copy(s->alpha, RT_HOST, f.alpha, s->space, count * sizeof(double));
     rt_copy(s->beta, RT_HOST, f.beta, s->space, count * sizeof(double));
@@ -374,22 +319,26 @@ size_t doubles_of(int64_t elements, int64_t iterations)
     return static_cast<size_t>(SUMS * (elements + 1) + 3 * (iterations + 1));
 }
 
+/* The loops of cpu-fused. */
+void each(int64_t n, nek_fused_body_fn *body, const nek_fused_t *fused)
+{
+    rt_kokkos::host_for("fused", n, [=](int64_t i) { body(fused, i); });
+}
+
 void set_up(nek_solver_t *s)
 {
+    if (nek_team::is_vector(&s->view))
+        return nek_fused_set_up(s, each);
     const nek_view_t *view = &s->view;
     const nek_config_t *config = s->problem->config;
     const size_t elements = static_cast<size_t>(view->elements);
-    const size_t n2 = static_cast<size_t>(view->n) * view->n;
     Data *d = RT_NEW(Data, 1, RT_HOST);
     s->data = d;
     d->space = s->space;
-    std::vector<double> Dt(n2);
     std::vector<int32_t> like(elements);
-    nek_transpose(view->n, view->D_host, Dt.data());
     for (size_t e = 0; e < elements; e++)
         like[e] = static_cast<int32_t>(
             nek_like_element(config, s->problem->view.c, static_cast<int64_t>(e)));
-    d->Dt = static_cast<double *>(rt_clone(Dt.data(), n2, sizeof(double), d->space));
     d->like = static_cast<int32_t *>(rt_clone(like.data(), elements, sizeof(int32_t), d->space));
     d->memory = RT_NEW(double, doubles_of(view->elements, s->iterations), d->space);
 
@@ -398,8 +347,6 @@ void set_up(nek_solver_t *s)
     f.row = config->local[0];
     f.plane = config->local[0] * config->local[1];
     f.lambda = s->lambda;
-    f.D = view->D;
-    f.Dt = d->Dt;
     f.G = view->G;
     f.c = view->c;
     f.like = d->like;
@@ -416,8 +363,9 @@ void set_up(nek_solver_t *s)
 
 void tear_down(nek_solver_t *s)
 {
+    if (nek_team::is_vector(&s->view))
+        return nek_fused_tear_down(s);
     Data *d = static_cast<Data *>(s->data);
-    RT_FREE(d->Dt, d->space);
     RT_FREE(d->like, d->space);
     RT_FREE(d->memory, d->space);
     RT_FREE(s->data, RT_HOST);
@@ -425,12 +373,13 @@ void tear_down(nek_solver_t *s)
 
 void memory(const nek_config_t *config, double bytes[RT_SPACES])
 {
-    const double n = config->n, elements = static_cast<double>(config->local_elements);
+    if (rt_kokkos::on_host)
+        return nek_fused_memory(config, bytes);
     bytes[RT_HOST] += sizeof(Data);
     bytes[rt_kokkos_space()] +=
         sizeof(double) *
-            (n * n + static_cast<double>(doubles_of(config->local_elements, config->iterations))) +
-        sizeof(int32_t) * elements;
+            static_cast<double>(doubles_of(config->local_elements, config->iterations)) +
+        sizeof(int32_t) * static_cast<double>(config->local_elements);
 }
 
 void ax(const nek_view_t *view, const double *u, double *w)
