@@ -45,16 +45,13 @@ pictures = '<svg' in ''.join(shown) or 'Every rung was disturbed' in ''.join(sho
 assert said.getvalue().count('per iteration') >= 5 and pictures, (said.getvalue(), shown)
 end
 
-# --- exercises: the list, and what the folder holds ---
+# --- exercises: the list, what the folder holds, and that a starter is right ---
 ends 0 $rooftop exercise nekbone
 says "scalar "
-ends 0 $rooftop exercise nekbone vector --into task
-[ -x task/check.sh ] && grep -q 'The rung to start from is apps/nekbone/cpu/scalar.c' task/README.md || fail "no test, or no rung before"
-grep -qF '208 bytes' task/README.md && fail "the task tells the answer"
-cp task/vector.c mine.c
-
-# A starter is right, and has the functions of the solution; all of those for CPUs compile, and are graded with make check-long.
-$rooftop exercise nekbone scalar --bindir "$top" --into start >out && grep -q 'is right and slow' out || fail "no starter: $(cat out)"
+ends 0 $rooftop exercise nekbone scalar --bindir "$top" --into start
+grep -q 'The rung to start from is apps/nekbone/cpu/reference.c' start/README.md || fail "no rung before: $(cat start/README.md)"
+grep -qF '120,000 flops' start/README.md && fail "the task tells the answer"
+cp start/scalar.c mine.c
 ends 0 $rooftop exercise nekbone scalar --hint 3
 says "Along j there are n products"
 if [ -x "$here/tools/rooftop" ]; then
@@ -70,7 +67,7 @@ sys.path.insert(0, sys.argv[1])
 from rooftop_suite import results
 from rooftop_suite.course import tasks
 for app in results.APPS:
-    for name in tasks.own_names(app, sys.argv[2]):
+    for name in tasks.names(app, sys.argv[2]):
         task = tasks.find(app, name, sys.argv[2])
         if task.file.endswith('.c'):  # CUDA takes long
             os.makedirs(f'starter/{app}/{name}')
@@ -89,13 +86,12 @@ done <starters
 refuse_all <<END
 2|there is no app 'nothing'|climb nothing
 2|of nekbone, not of alya-rhs|climb alya-rhs --bindir $top/apps/alya-rhs --result lesson/ladder.json --into lesson
-2|nekbone has no rung 'nothing'|exercise nekbone nothing
-2|is the oracle|exercise nekbone reference
-2|is not overwritten|exercise nekbone vector --into task
+2|nekbone has no exercise 'nothing'; known: scalar, |exercise nekbone nothing
+2|is not overwritten|exercise nekbone scalar --into start
 2|nothing: no such file|grade nekbone scalar nothing $trust
 END
-[ -n "$trust" ] || refuses 2 "not a build" grade nekbone scalar mine.c --build task
-cmp -s mine.c task/vector.c || fail "what was written is gone"
+[ -n "$trust" ] || refuses 2 "not a build" grade nekbone scalar mine.c --build start
+cmp -s mine.c start/scalar.c || fail "what was written is gone"
 
 # --- grade: a class of submissions, of which none stops the others ---
 scalar=$here/apps/nekbone/cpu/scalar.c

@@ -51,7 +51,6 @@ if python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; the
     offers "--official" "$here/tools/rooftop" run --off
     offers "large" "$here/tools/rooftop" run --size la
     offers "adir" "$here/tools/rooftop" run --into ad
-    PATH=${program%/*}:$PATH
     offers "jammed" "$here/tools/rooftop" exercise nekbone ja
 fi
 exit $failed

@@ -99,14 +99,6 @@ _rooftop_choose() {
     COMPREPLY=($(compgen -P "${current%"$last"}" -W "$(printf '%s\n' $said | sort -u)" -- "$last"))
 }
 
-# _rooftop_program APP ROOFTOP: puts the program of an app into $found: of the build here, of that of the tool, or on PATH.
-_rooftop_program() {
-    local tool=${2%/*}
-    for found in "apps/$1/$1" "$tool/../apps/$1/$1" "$tool/$1" "$1"; do
-        if type -P "$found" >/dev/null; then return; fi
-    done
-}
-
 _rooftop_words() { COMPREPLY=($(compgen -W "$1" -- "$current")); }
 _rooftop_files() {
     compopt -o filenames 2>/dev/null # fails outside a completion, as in a test
@@ -168,10 +160,8 @@ _rooftop() {
         if [ "$COMP_CWORD" = 2 ]; then
             _rooftop_words "$_rooftop_apps"
         elif [ "$COMP_CWORD" = 3 ]; then
-            local found
-            _rooftop_program "${COMP_WORDS[2]}" "$program"
-            _rooftop_rungs "$found"
-            _rooftop_words "$said halo"
+            _rooftop_ask "$program" exercise "${COMP_WORDS[2]}"
+            _rooftop_words "$(awk '{ print $1 }' <<<"$said")"
         else
             _rooftop_files -f
         fi ;;

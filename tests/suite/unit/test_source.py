@@ -53,18 +53,14 @@ class Clones(InFolder):
         self.assertIn('neither', source.judge_tree('clone/apps').why)
 
 
-def problems_of(app, name, lesson, rung):
-    """Yields what does not fit in the lesson on a rung."""
+def check_lesson(app, lesson, rung):
+    """Fault or ValueError if something does not fit in the lesson on a rung."""
     if lesson.before:
         lessons.rung_of(app, lesson.before, str(SOURCE))
     if lesson.drawing:
         drawings.parsed(lesson.drawing)
-    path = lessons.source(rung, lesson)
-    lessons.text_of(SOURCE / lessons.own(rung))
-    if lesson.exercise:
-        lessons.take_out(lessons.text_of(SOURCE / path), lesson.exercise.names, path)
-    elif rung.kind == 'cpu' and rung.after:
-        yield f'{app}: {name} has no exercise'
+    for path in (lessons.own(rung), lessons.source(rung, lesson)):
+        lessons.text_of(SOURCE / path)
 
 
 def problems(app):
@@ -74,15 +70,15 @@ def problems(app):
     yield from (f'{app}: {name} has a lesson and is not in ladder.def' for name in known if name not in rungs)
     for name in [name for name in known if name in rungs]:
         try:
-            yield from problems_of(app, name, known[name], rungs[name])
+            check_lesson(app, known[name], rungs[name])
         except (Fault, ValueError) as fault:
             yield f'{app}: {name}: {fault}'
     for name in tasks.names(app, str(SOURCE)):
         try:
             task = tasks.find(app, name, str(SOURCE))
             tasks.started(task)
-            if name in tasks.own_names(app, str(SOURCE)) and (len(task.hints) != 3 or not task.steps):
-                yield f'{app}: exercise {name}: needed are steps and three hints'
+            if len(task.hints) != 3 or not task.steps or not task.task:
+                yield f'{app}: exercise {name}: needed are a task, steps and three hints'
         except Fault as fault:
             yield f'{app}: exercise {name}: {fault}'
 
@@ -105,15 +101,15 @@ class Lessons(unittest.TestCase):
         self.assertEqual(self.said(lambda rungs: [rung for rung in rungs if rung.name != 'vector']),
                          ['nekbone: vector has a lesson and is not in ladder.def'])
         with mock.patch.object(lessons, 'own', lambda rung: 'apps/nekbone/cpu/vector.c'):
-            self.assertIn('nekbone: scalar: apps/nekbone/cpu/vector.c: no function element to take out',
-                          list(problems('nekbone')))
+            self.assertIn('nekbone: exercise scalar: scalar: element is not once in apps/nekbone/cpu/vector.c, and once in the '
+                          'starter', list(problems('nekbone')))
 
     def test_own(self):
         rungs = {rung.name: rung for rung in lessons.ladder('nekbone', str(SOURCE))}
         self.assertEqual(lessons.own(rungs['cpu-fused']), 'apps/nekbone/cpu/cpu_fused.c')
         self.assertEqual(lessons.own(rungs['kokkos']), 'apps/nekbone/kokkos/kokkos.cpp')
 
-    def test_take_out(self):
+    def test_bodies(self):
         text = '''/* void one(int a) {} */
 static void one(const char *a) /* { */
 {
@@ -124,11 +120,10 @@ static void one(const char *a) /* { */
     second(b)
 int three(void) { one("3"); return 3; }
 '''
-        left = lessons.take_out(text, ['one', 'TWO', 'three'], 'x.cu')
-        for word in ('other', 'first', 'second', 'return 3'):
-            self.assertNotIn(word, left)
-        self.assertIn('/* void one(int a) {} */', left)
-        self.assertEqual((left.count('to write'), left.count('return {};')), (3, 1))
+        said = [text[begin:end] for name in ('one', 'TWO', 'three') for begin, end in lessons.bodies(text, name)]
+        self.assertEqual([body.split()[0] for body in said], ['other(a,', '\\', 'one("3");'])
+        self.assertIn('second(b)', said[1])
+        self.assertTrue(lessons.functions(text, ['three']).startswith('/* void one'))
 
 
 if __name__ == '__main__':

@@ -61,11 +61,8 @@ def pages_of(app: str, result: figures.Result, program: str) -> list[Page]:
 
 
 def named(one: Page) -> list[str]:
-    """Returns the functions that a lesson names: first those to look at."""
-    if not one.lesson:
-        return []
-    written = one.lesson.exercise.names if one.lesson.exercise else []
-    return list(dict.fromkeys([*(word for word in lessons.code_in(one.lesson.look) if word.isidentifier()), *written]))
+    """Returns the functions that a lesson says to look at."""
+    return [word for word in lessons.code_in(one.lesson.look) if word.isidentifier()] if one.lesson else []
 
 
 def difference(before: str, now: str) -> list[str]:

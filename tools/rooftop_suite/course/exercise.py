@@ -1,7 +1,4 @@
-"""`rooftop exercise`: a folder with a source to write, the task in steps, and the test.
-
-The source is a starter that is right and slow where the exercise has one; else the bodies to write are empty.
-"""
+"""`rooftop exercise`: a folder with a source that is right and slow, the task in steps, and the test."""
 import argparse
 import os
 import shlex
@@ -29,19 +26,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def listing(app: str, tree: str) -> list[str]:
     """Returns a line per exercise."""
     found = [tasks.find(app, name, tree) for name in tasks.names(app, tree)]
-    rows = [[task.name, task.rung.kind, 'starter' if task.starter else 'from empty',
-             task.exercise.task if task.exercise else ''] for task in found]
-    return [line if len(line) <= 118 else line[:117] + '…' for line in aligned(rows, range(4))]
+    lines = aligned([[task.name, task.rung.kind, task.task] for task in found], range(3))
+    return [line if len(line) <= 118 else line[:117] + '…' for line in lines]
 
 
 # ---- The folder ----
 
-def paragraphs(task: tasks.Task, exercise: lessons.Exercise) -> list[tuple[str, list[str]]]:
+def paragraphs(task: tasks.Task) -> list[tuple[str, list[str]]]:
     """Returns [(title, paragraphs)] of the task, without hints. '1. ' begins an item of a list."""
-    functions = ', '.join(f'`{function}`' for function in exercise.names)
+    functions = ', '.join(f'`{function}`' for function in task.names)
     bad = 'slow' if task.lesson else 'wasteful'
-    start = f'`{task.base}` is right as it is, and {bad}: {task.slow} Make it better, and keep it right.' \
-        if task.starter else f'In `{task.base}` the part to write is empty, and the rest of the file is complete.'
+    start = f'`{task.base}` is right as it is, and {bad}: {task.slow} Make it better, and keep it right.'
     out = [('Idea', [task.lesson.idea]), ('First predict', [task.lesson.predict])] if task.lesson else []
     steps = [f'{i}. {step}' for i, step in enumerate(task.steps, 1)]
     before = [f'The rung to start from is {task.before}.'] if task.before else []
@@ -49,7 +44,7 @@ def paragraphs(task: tasks.Task, exercise: lessons.Exercise) -> list[tuple[str, 
         f', explained in docs/lessons/{task.app}.md under "{task.name}".' if task.lesson else '.')
     ranks = f' It runs on {task.ranks} ranks.' if task.ranks > 1 else ''
     return out + [
-        ('Write', [f'{functions}: {exercise.task}', start, *steps, *before,
+        ('Write', [f'{functions}: {task.task}', start, *steps, *before,
                    f'The headers that it includes are in {task.tree}.']),
         ('Measure', [
             '`./check.sh` builds the file in place of the original, says whether it is right, what it reaches of the '
@@ -58,14 +53,14 @@ def paragraphs(task: tasks.Task, exercise: lessons.Exercise) -> list[tuple[str, 
             f'Options of {task.app} follow `--`: `./check.sh -- --profile` shows where the time goes. Compare with '
             'what you predicted.']),
         ('If you are stuck', [f'Three hints, one after the other: `{TOOL} exercise {task.app} {task.name} --hint '
-                              '1`, then 2 and 3.'] if task.hints else []),
+                              '1`, then 2 and 3.']),
         ('Afterwards', [where])]
 
 
-def readme(task: tasks.Task, exercise: lessons.Exercise) -> str:
+def readme(task: tasks.Task) -> str:
     text = [f'# {task.app}: write {task.name}']
-    for title, body in paragraphs(task, exercise):
-        text += [f'## {title}', *map(lessons.filled, body)] if body else []
+    for title, body in paragraphs(task):
+        text += [f'## {title}', *map(lessons.filled, body)]
     return '\n\n'.join(text) + '\n'
 
 
@@ -93,8 +88,8 @@ exec "$ROOFTOP" grade {task.app} {task.name} "$(dirname "$0")"/{shlex.quote(task
 """
 
 
-def make(task: tasks.Task, exercise: lessons.Exercise, build: list[str], folder: str) -> None:
-    files = {task.base: tasks.started(task), 'README.md': readme(task, exercise), 'check.sh': check_script(task, build)}
+def make(task: tasks.Task, build: list[str], folder: str) -> None:
+    files = {task.base: tasks.started(task), 'README.md': readme(task), 'check.sh': check_script(task, build)}
     if os.path.exists(os.path.join(folder, task.base)):
         raise Fault(USAGE, f'{os.path.join(folder, task.base)} exists: your work is not overwritten; give --into')
     disk.make_folder(folder)
@@ -109,14 +104,10 @@ def main(args: argparse.Namespace) -> int:
         print('\n'.join(listing(args.app, tree)))
         return VALID
     task = tasks.find(args.app, args.name, tree)
-    if not task.exercise:
-        raise Fault(USAGE, f'{args.name} has no exercise; those of {args.app}: '
-                    f'{", ".join(tasks.names(args.app, tree))}')
     if args.hint:
-        print(lessons.filled(task.hints[args.hint - 1]) if task.hints else f'{args.name} has no hints')
+        print(lessons.filled(task.hints[args.hint - 1]))
         return VALID
     folder = args.into or f'{args.app}-{args.name}'
-    make(task, task.exercise, build_of(task, args.bindir), folder)
-    state = 'is right and slow' if task.starter else f'lacks {", ".join(task.exercise.names)}'
-    print(f'{folder}: {task.base} {state}; the task is in README.md, the test is check.sh')
+    make(task, build_of(task, args.bindir), folder)
+    print(f'{folder}: {task.base} is right and slow; the task is in README.md, the test is check.sh')
     return VALID

@@ -290,5 +290,4 @@ def main(args: argparse.Namespace) -> int:
     others = {os.path.dirname(os.path.abspath(path)) for path in args.files} if len(todo) > 1 else ()
     return grade_all(Bench(
         args, task, build, attempt.repository_program(build, task.app), [*sizes, '--seconds=0.1', *args.passed],
-        task.exercise.options if task.exercise else [],
-        sandbox.Box(tuple(others), (), args.memory_limit << 20, task.rung.kind != 'cpu', bool(refused))), todo)
+        task.options, sandbox.Box(tuple(others), (), args.memory_limit << 20, task.rung.kind != 'cpu', bool(refused))), todo)

@@ -3,14 +3,11 @@
     ladder(app, tree)           [Rung] of ladder.def
     read(app)                   Lessons: title, introduction, {rung: Lesson}
     own(rung)                   the rung's own file, which has its name; source(rung, lesson): the file to look at
-    take_out(text, names)       a source without the bodies of these functions
+    functions(text, names)      these functions of a source, to look at
 
 A section is a sequence of labelled paragraphs, **Idea.** and so on, in the order of LABELS. **Source.** names another
 file than the rung's own, where there is more to see in it; **Differs from.** the rung to diff with, if it is not
-ladder.def's; **Drawing.** who touches what (drawings.py); and **Exercise.** the functions to write, options to run
-them with, and the task:
-
-    **Exercise.** `along_i`, `along_rows` with `--choose loops=lines`: derivatives along i, and along j or k.
+ladder.def's; **Drawing.** who touches what (drawings.py).
 """
 import os
 import re
@@ -20,7 +17,7 @@ from typing import NamedTuple, Optional
 from .. import ENVIRONMENT, USAGE, Fault, results, shipped, source_tree
 
 LABELS = ('Idea', 'Predict', 'Answer', 'What did not help here', 'Look at')  # every section has them
-MORE = ('Source', 'Differs from', 'Exercise', 'Drawing')  # some sections have these too
+MORE = ('Source', 'Differs from', 'Drawing')  # some sections have these too
 KINDS = {'CPU': 'cpu', 'CUDA': 'cuda', 'KOKKOS': 'kokkos', 'OPENACC': 'openacc'}
 SUFFIXES = {'cpu': 'c', 'cuda': 'cu', 'kokkos': 'cpp', 'openacc': 'c'}
 
@@ -34,12 +31,6 @@ class Rung(NamedTuple):
     ladder: str
 
 
-class Exercise(NamedTuple):
-    names: list[str]
-    options: list[str]
-    task: str
-
-
 class Lesson(NamedTuple):
     """A section. source and before: '' where ladder.def decides; within: what includes the source, '' for the rung's."""
     idea: str
@@ -49,7 +40,6 @@ class Lesson(NamedTuple):
     look: str
     source: str
     before: str
-    exercise: Optional[Exercise]
     drawing: str = ''
     within: str = ''
 
@@ -134,13 +124,6 @@ def plain(text: str) -> str:
     return re.sub(r'\[([^\]]*)\]\(([^)]*)\)', named, re.sub(r'\[`([^\]]*)`\]\(', r'[\1](', text))
 
 
-def exercise_in(text: str, where: str) -> Exercise:
-    found = re.fullmatch(r'((?:`\w+`(?:, )?)+)(?: with `([^`]+)`)?: (.+)', text, re.S)
-    if not found:
-        raise Fault(ENVIRONMENT, f'{where}: Exercise: not "`function`, ..: task"')
-    return Exercise(code_in(found[1]), (found[2] or '').split(), ' '.join(found[3].split()))
-
-
 def labelled(text: str, where: str, known: tuple[str, ...]) -> list[tuple[str, str]]:
     """Returns [(label, paragraph)] of a text of labelled paragraphs."""
     parts = re.split(r'^\*\*([\w ]+)\.\*\*[ \n]', text, flags=re.M)
@@ -157,9 +140,8 @@ def lesson_in(text: str, where: str) -> Lesson:
     if not text.lstrip().startswith('**') or tuple(paragraphs)[:len(LABELS)] != LABELS or len(paragraphs) != len(found):
         raise Fault(ENVIRONMENT, f'{where}: needed: {", ".join(LABELS)}, first and in this order, and no label twice')
     named = [(code_in(paragraphs.get(label, '')) or [''])[0] for label in ('Source', 'Differs from')]
-    exercise = exercise_in(paragraphs['Exercise'], where) if 'Exercise' in paragraphs else None
     idea, predict, answer, unhelpful, look = (paragraphs[label] for label in LABELS)
-    return Lesson(idea, predict, answer, unhelpful, look, named[0], named[1], exercise, paragraphs.get('Drawing', ''),
+    return Lesson(idea, predict, answer, unhelpful, look, named[0], named[1], paragraphs.get('Drawing', ''),
                   (code_in(paragraphs.get('Source', '')) + ['', ''])[1])
 
 
@@ -178,7 +160,7 @@ def read(app: str) -> Lessons:
     return Lessons(title.lstrip('# '), introduction.strip(), lessons)
 
 
-# ---- Exercises: a source without some bodies ----
+# ---- The functions of a source ----
 
 TEXTS = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)+\'', re.S)  # comments, strings, letters
 
@@ -199,48 +181,27 @@ def closing(text: str, at: int) -> int:
     return -1
 
 
-class Body(NamedTuple):
-    """The body of a function, text[begin:end], and what replaces it."""
-    begin: int
-    end: int
-    instead: str
-
-
-def bodies(text: str, name: str) -> list[Body]:
-    """Returns each body of a function of this name, or of a macro used as one."""
+def bodies(text: str, name: str) -> list[tuple[int, int]]:
+    """Returns where each body of a function of this name, or of a macro used as one, begins and ends."""
     blank, found = blanked(text), []
     for match in re.finditer(rf'\b{name}\s*\(', blank):
         end = closing(blank, match.end() - 1)
         opening = re.compile(r'\)\s*(?:const\s*)?\{').match(blank, end) if end > 0 else None
         last = re.compile(r'(?:[^\n]*\\\n)*[^\n]*').match(blank, end + 1)
         if last and re.search(r'#define[ \t]+$', blank[:match.start()]):
-            found.append(Body(end + 1, last.end(), ' \\\n    do { /* to write */ \\\n    } while (0)'))
+            found.append((end + 1, last.end()))
         elif opening:
-            begin = opening.end()
-            declared = re.split(r'[;{}]|\n\s*\n', blank[:match.start()])[-1]
-            nothing = '' if re.search(r'\bvoid\b', declared) else '\n    return {};'
-            found.append(Body(begin, closing(blank, begin - 1), f'\n    /* to write */{nothing}\n'))
+            found.append((opening.end(), closing(blank, opening.end() - 1)))
     return found
 
 
 def functions(text: str, names: list[str]) -> str:
     """Returns the functions and macros of these names with the comments above them, in the order of the names."""
     found: dict[int, str] = {}
-    for body in (body for name in names for body in bodies(text, name)):
-        begin, close = text.rfind('\n\n', 0, body.begin) + 1, text.find('\n', body.end)
+    for first, last in (body for name in names for body in bodies(text, name)):
+        begin, close = text.rfind('\n\n', 0, first) + 1, text.find('\n', last)
         found.setdefault(begin, text[begin:close if close > 0 else len(text)].strip('\n'))
     return '\n\n'.join(found.values()) + ('\n' if found else '')
-
-
-def take_out(text: str, names: list[str], path: str) -> str:
-    """Returns the text without the bodies of these functions: it still compiles, and it is wrong."""
-    for name in names:
-        found = bodies(text, name)
-        if not found:
-            raise Fault(ENVIRONMENT, f'{path}: no function {name} to take out')
-        for begin, end, instead in reversed(found):
-            text = text[:begin] + instead + text[end:]
-    return text
 
 
 def filled(text: str, width: int = 100) -> str:

@@ -1,10 +1,10 @@
 """An exercise: a part of the source tree to write again, and how to judge it.
 
-The exercise on a rung is declared in the rung's lesson (lessons.py: **Exercise.**). docs/lessons/exercises/APP/NAME.md
-adds what helps: steps, three hints, and a starter, which is correct and slow. A file whose NAME is no rung declares an
-exercise of its own: on another source of the app (**Source.**), judged by a rung on so many ranks (**Judge.**).
+docs/lessons/exercises/APP/NAME.md has the functions to write, options to run them with, the task in steps, three hints,
+and a starter, which is correct and slow. NAME is the rung that judges it; else the file names the source (**Source.**)
+and a rung on so many ranks (**Judge.**).
 
-    **Exercise.** `list_shared`: the points that elements share, and their global numbers.
+    **Exercise.** `along_i`, `along_rows` with `--choose loops=lines`: derivatives along i, and along j or k.
     **Source.** `problem.c`
     **Judge.** `scalar` on 2 ranks
     **Steps.**
@@ -12,7 +12,7 @@ exercise of its own: on another source of the app (**Source.**), judged by a run
     **Hint.** ...
     **Starter.** why it is slow
     ```c
-    static void list_shared(..)
+    static void along_i(..)
     {
 """
 import os
@@ -29,18 +29,20 @@ FOLDER = os.path.join('docs', 'lessons', 'exercises')
 
 @dataclass(repr=False, eq=False)
 class Task:
-    """rung: the one that judges it; file: the source to write, compiled: what to compile, both under the tree; before:
-    the source to start from, '' if there is none."""
+    """rung: the one that judges it; file: the source to write, compiled: what to compile, both under the tree; names:
+    of the functions to write; before: the source to start from, '' if there is none."""
     tree: str
     app: str
     name: str
     rung: lessons.Rung
-    lesson: Optional[lessons.Lesson]
-    exercise: Optional[lessons.Exercise]
-    file: str
-    compiled: str
+    lesson: Optional[lessons.Lesson] = None
+    file: str = ''
+    compiled: str = ''
     before: str = ''
     ranks: int = 1
+    names: list[str] = field(default_factory=list)
+    options: list[str] = field(default_factory=list)
+    task: str = ''
     steps: list[str] = field(default_factory=list)
     hints: list[str] = field(default_factory=list)
     slow: str = ''
@@ -59,107 +61,79 @@ class Task:
 
 # ---- The files of exercises ----
 
-def numbered(text: str) -> list[str]:
-    """Returns the items of a numbered list."""
-    return [' '.join(item.split()) for item in re.split(r'^\d+\. ', text, flags=re.M) if item.strip()]
-
-
 def path_of(tree: str, app: str, name: str) -> str:
     return os.path.join(tree, FOLDER, app, f'{name}.md')
 
 
-def own_names(app: str, tree: str) -> list[str]:
-    """Returns the names of the exercises that have a file."""
-    folder = os.path.join(tree, FOLDER, app)
-    return sorted(name[:-3] for name in os.listdir(folder) if name.endswith('.md')) if os.path.isdir(folder) else []
+def names(app: str, tree: str) -> list[str]:
+    """Returns the names of all exercises of an app: those on rungs in the order of the ladder, then the others."""
+    if app not in results.APPS:
+        raise Fault(USAGE, f"there is no app '{app}'; known: {', '.join(results.APPS)}")
+    rungs = [rung.name for rung in lessons.ladder(app, tree)]
+    found = sorted(name[:-3] for name in os.listdir(os.path.join(tree, FOLDER, app)) if name.endswith('.md'))
+    return sorted(found, key=lambda name: rungs.index(name) if name in rungs else len(rungs))
 
 
-def add_file(task: Task, text: str, where: str) -> None:
+def taken(pattern: str, text: str, where: str, form: str) -> 're.Match[str]':
+    """Returns the match of a paragraph; Fault if it has not this form."""
+    found = re.fullmatch(pattern, text, re.S)
+    if not found:
+        raise Fault(ENVIRONMENT, f'{where}: not {form}')
+    return found
+
+
+def add_file(task: Task, found: list[tuple[str, str]], where: str) -> None:
     """Adds what a file of an exercise says."""
-    for label, paragraph in lessons.labelled(text, where, LABELS):
+    for label, paragraph in found:
         if label == 'Exercise':
-            task.exercise = lessons.exercise_in(paragraph, where)
+            said = taken(r'((?:`\w+`(?:, )?)+)(?: with `([^`]+)`)?: (.+)', paragraph, where, '"`function`, ..: task"')
+            task.names, task.options = lessons.code_in(said[1]), (said[2] or '').split()
+            task.task = ' '.join(said[3].split())
         elif label == 'Source':
-            task.file = task.compiled = os.path.join('apps', task.app, (lessons.code_in(paragraph) or [''])[0])
+            task.file = task.compiled = os.path.join('apps', task.app, lessons.code_in(paragraph)[0])
         elif label == 'Steps':
-            task.steps = numbered(paragraph)
+            task.steps = [' '.join(item.split()) for item in re.split(r'^\d+\. ', paragraph, flags=re.M) if item.strip()]
         elif label == 'Hint':
             task.hints.append(' '.join(paragraph.split()))
         elif label == 'Starter':
-            found = re.fullmatch(r'(.*?)\n```\w*\n(.*)\n```', paragraph, re.S)
-            if not found:
-                raise Fault(ENVIRONMENT, f'{where}: Starter: not a text and then ``` code ```')
-            task.slow, task.starter = ' '.join(found[1].split()), found[2] + '\n'
+            said = taken(r'(.*?)\n```\w*\n(.*)\n```', paragraph, where, 'a text and then ``` code ```')
+            task.slow, task.starter = ' '.join(said[1].split()), said[2] + '\n'
 
 
 # ---- Tasks ----
 
-def judge_of(text: str, where: str) -> tuple[str, int]:
-    """Returns rung and ranks of **Judge.**"""
-    found = re.search(r'^\*\*Judge\.\*\* `([\w-]+)` on (\d+) ranks?$', text, re.M)
-    if not found:
-        raise Fault(ENVIRONMENT, f'{where}: Judge: not "`rung` on 2 ranks"')
-    return found[1], int(found[2])
-
-
 def on_rung(app: str, name: str, tree: str) -> Task:
     known = lessons.read(app).of
-    rung = lessons.rung_of(app, name, tree)
-    if name not in known:
-        raise Fault(ENVIRONMENT, f'docs/lessons/{app}.md has no lesson on {name}')
-    if not rung.after:
-        raise Fault(USAGE, f'{name} is the oracle that judges all others: there is no exercise on it')
-    lesson = known[name]
+    rung, lesson = lessons.rung_of(app, name, tree), known[name]
     file = lessons.source(rung, lesson)
     before = lessons.rung_of(app, lesson.before or rung.after, tree)
     within = os.path.join('apps', app, lesson.within) if lesson.within else lessons.own(rung)
-    return Task(tree, app, name, rung, lesson, lesson.exercise, file,
-                file if file.endswith(('.c', '.cu', '.cpp')) else within,
-                lessons.source(before, known[before.name]) if before.name in known else '')
+    return Task(tree, app, name, rung, lesson, file, file if file.endswith(('.c', '.cu', '.cpp')) else within,
+                lessons.source(before, known[before.name]))
 
 
 def find(app: str, name: str, tree: str) -> Task:
     """Returns the task of this name; Fault if there is none."""
-    if app not in results.APPS:
-        raise Fault(USAGE, f"there is no app '{app}'; known: {', '.join(results.APPS)}")
+    if name not in names(app, tree):
+        raise Fault(USAGE, f"{app} has no exercise '{name}'; known: {', '.join(names(app, tree))}")
     path = path_of(tree, app, name)
-    text = lessons.text_of(path) if re.fullmatch(r'[\w-]+', name) and os.path.isfile(path) else ''
-    if text and name not in [rung.name for rung in lessons.ladder(app, tree)]:
-        judge, ranks = judge_of(text, path)
-        task = Task(tree, app, name, lessons.rung_of(app, judge, tree), None, None, '', '', ranks=ranks)
+    found = lessons.labelled(lessons.text_of(path), path, LABELS)
+    judge = dict(found).get('Judge')
+    if judge:
+        said = taken(r'`([\w-]+)` on (\d+) ranks?', judge, path, '"`rung` on 2 ranks"')
+        task = Task(tree, app, name, lessons.rung_of(app, said[1], tree), ranks=int(said[2]))
     else:
         task = on_rung(app, name, tree)
-    add_file(task, text, path)
+    add_file(task, found, path)
     return task
 
 
-def names(app: str, tree: str) -> list[str]:
-    """Returns the names of all exercises of an app: those on rungs in the order of the ladder, then the others."""
-    known, own = lessons.read(app).of, own_names(app, tree)
-    rungs = [rung.name for rung in lessons.ladder(app, tree)]
-    return [name for name in rungs if name in known and known[name].exercise or name in own] + [
-        name for name in own if name not in rungs]
-
-
-# ---- Sources with a part taken out ----
-
-def body_of(text: str, name: str, where: str) -> lessons.Body:
-    """Returns the body of a function; Fault unless there is one."""
-    found = lessons.bodies(text, name)
-    if len(found) != 1:
-        raise Fault(ENVIRONMENT, f'{where}: {len(found)} functions {name} in it')
-    return found[0]
-
-
 def started(task: Task) -> str:
-    """Returns the source with the functions of the starter in place of its own, or without their bodies."""
-    if not task.exercise:
-        raise Fault(USAGE, f'{task.name} has no exercise; those of {task.app}: {", ".join(names(task.app, task.tree))}')
+    """Returns the source with the functions of the starter in place of its own."""
     text = lessons.text_of(os.path.join(task.tree, task.file))
-    if not task.starter:
-        return lessons.take_out(text, task.exercise.names, task.file)
-    for name in task.exercise.names:
-        new = body_of(task.starter, name, f'{path_of(task.tree, task.app, task.name)}: Starter')
-        old = body_of(text, name, task.file)
-        text = text[:old.begin] + task.starter[new.begin:new.end] + text[old.end:]
+    for name in task.names:
+        new, old = lessons.bodies(task.starter, name), lessons.bodies(text, name)
+        if len(new) != 1 or len(old) != 1:
+            raise Fault(ENVIRONMENT, f'{task.name}: {name} is not once in {task.file}, and once in the starter')
+        text = text[:old[0][0]] + task.starter[new[0][0]:new[0][1]] + text[old[0][1]:]
     return text
