@@ -6,7 +6,6 @@ source tree; lesson_page.py puts them together.
 import argparse
 import difflib
 import os
-import re
 import shlex
 
 from .. import INVALID, USAGE, VALID, Fault, results, source_tree

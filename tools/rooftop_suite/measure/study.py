@@ -22,10 +22,8 @@ from typing import NamedTuple, Optional
 from .. import ENVIRONMENT, INVALID, USAGE, VALID, Fault, Interrupted, results
 from ..cli import count, minutes
 from ..results import Program, disk
+from ..results.collect import noise_of
 from . import programs
-
-LEAST_NOISE = 0.01  # clocks and throttling: a smaller difference is none
-LEAST_PAIRS = 5  # of runs of the same choice, to estimate the difference that chance makes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -176,24 +174,29 @@ def run_all(table: list[Series], text: str, args: argparse.Namespace) -> None:
 # ---- What was measured ----
 
 class Value(NamedTuple):
-    """Median of the repeats: seconds per unit, figure of merit, and the noise as a share; the choice of the first."""
+    """Median of the repeats: seconds per unit, figure of merit, and the noise as a share."""
     seconds: float
     gflops: float
     noise: float
-    choice: tuple[str, str]  # rung and launch parameters
 
 
 def value_of(repeats: Sequence[Program]) -> Value:
     rungs = [result.rungs[0] for result in repeats]
     times = [rung.seconds_per_unit or 0.0 for rung in rungs]
     middle = statistics.median(times)
-    spread = statistics.median(rung.spread or 0.0 for rung in rungs)
-    return Value(middle, (rungs[0].credited_flop_per_unit or 0.0) / middle / 1e9,
-                 max(spread / 2, (max(times) - min(times)) / 2 / middle), (rungs[0].name, str(rungs[0].choice)))
+    return Value(middle, (rungs[0].credited_flop_per_unit or 0.0) / middle / 1e9, max(
+        (max(times) - min(times)) / 2 / middle, statistics.median(noise_of(rung.window_seconds, rung.spread) for rung in rungs)))
+
+
+def gain(new: Value, old: Value) -> tuple[float, str]:
+    """Returns old time over new time, and 'faster', 'slower' or '': only beyond twice the noise, as compare says it."""
+    ratio = old.seconds / new.seconds
+    beyond = abs(math.log(ratio)) > math.log1p(2 * math.hypot(new.noise, old.noise))
+    return ratio, ('faster' if ratio > 1 else 'slower') * beyond
 
 
 class Report:
-    """Of all runs of a folder. values: {(series, point): Value}."""
+    """Of all runs of a folder. values: {(series, point): Value}; failed: {run: why}."""
 
     def __init__(self, table: list[Series], folder: str, repeats: int) -> None:
         self.table, self.folder, self.failed = table, folder, dict[str, str]()
@@ -206,47 +209,31 @@ class Report:
                 groups.setdefault((job.series.name, job.point), []).append(result)
         self.values = {key: value_of(group) for key, group in groups.items()}
         self.programs = [group[0] for group in groups.values()]
-        self.least = max(LEAST_NOISE, self.chance())
 
-    def pairs(self, series: Series, base: str) -> dict[str, tuple[Value, Value]]:
-        """Returns {point: (value, that of the series it is compared with)} where both were measured."""
-        both = {point: (self.values.get((series.name, point)), self.values.get((base, point)))
-                for point in series.points}
-        return {point: (new, old) for point, (new, old) in both.items() if new and old}
-
-    def chance(self) -> float:
-        """Returns two standard deviations of the difference of two runs of the same choice; 0: not known."""
-        apart = [abs(new.seconds / old.seconds - 1) for series in self.table for base in series.bases
-                 for new, old in self.pairs(series, base).values() if new.choice == old.choice]
-        return 2 * 1.4826 * statistics.median(apart) if len(apart) >= LEAST_PAIRS else 0.0
-
-    def gain(self, new: Value, old: Value) -> tuple[float, str]:
-        """Returns old time over new time, and 'faster', 'slower' or ''. The same choice is the same program: 1."""
-        ratio = 1.0 if new.choice == old.choice else old.seconds / new.seconds
-        noise = max(new.noise + old.noise, self.least)
-        return ratio, '' if abs(math.log(ratio)) <= math.log1p(noise) else 'faster' if ratio > 1 else 'slower'
+    def gains(self, series: Series, base: str) -> dict[str, tuple[float, str]]:
+        """Returns {point: gain} where a series and the one that it is compared with were both measured."""
+        both = {point: [self.values.get((name, point)) for name in (series.name, base)] for point in series.points}
+        return {point: gain(new, old) for point, (new, old) in both.items() if new and old}
 
     def cell(self, series: Series, point: str) -> str:
         value = self.values.get((series.name, point))
-        base = self.values.get((series.bases[0], point)) if series.bases else None
-        if not value or not base:
-            return f'{value.gflops:.1f}' if value else '-'
-        ratio, verdict = self.gain(value, base)
-        return f'{value.gflops:.1f} ({100 * (ratio - 1):+.1f} %{", " if verdict else ""}{verdict})'
+        if not value:
+            return '-'
+        ratio, verdict = self.gains(series, series.bases[0]).get(point, (0.0, '')) if series.bases else (0.0, '')
+        said = f' ({100 * (ratio - 1):+.1f} %{", " if verdict else ""}{verdict})' if ratio else ''
+        return f'{value.gflops:.1f}{said}'
 
     def compared(self, series: Series, base: str) -> tuple[str, bool]:
-        """Returns a line on a series against another, and whether it is slower somewhere beyond the noise."""
-        gains = {point: self.gain(*pair) for point, pair in self.pairs(series, base).items()}
+        """Returns a line on a series against another, and whether it is slower somewhere."""
+        gains = self.gains(series, base)
         if not gains:
             return f'{series.name} / {base}: not measured yet', False
         ratios = {point: ratio for point, (ratio, _) in gains.items()}
         most, worst = max(ratios, key=ratios.__getitem__), min(ratios, key=ratios.__getitem__)
-        said = {word: [p for p, (_, verdict) in gains.items() if verdict == word] for word in ('faster', 'slower')}
-        beyond = ', '.join(f'{word} at {len(points)}' + f' ({"; ".join(points)})' * bool(points)
-                           for word, points in said.items())
+        count = {word: sum(verdict == word for _, verdict in gains.values()) for word in ('faster', 'slower')}
         return f'{series.name} / {base}: {len(gains)} points, median gain {statistics.median(ratios.values()):.3f}x, ' \
-               f'largest {ratios[most]:.3f}x ({most}), least {ratios[worst]:.3f}x ({worst}); beyond the noise {beyond}', \
-            bool(said['slower'])
+            f'largest {ratios[most]:.3f}x ({most}), least {ratios[worst]:.3f}x ({worst}); beyond the noise faster at ' \
+            f'{count["faster"]}, slower at {count["slower"]}', count['slower'] > 0
 
     def machine(self) -> list[str]:
         """Returns what was measured with; first, if what is tuned is compared with a library that nobody would use."""
@@ -265,9 +252,8 @@ class Report:
         points = dict.fromkeys(point for series in self.table for point in series.points)
         rows = [['GFlop/s', *(series.name for series in self.table)], ['---', *('---:' for _ in self.table)]]
         rows += [[point, *(self.cell(series, point) for series in self.table)] for point in points]
-        noise = f'Beyond the noise: by more than {100 * self.least:.1f} %, and than the spread or range of both sides.'
         path = os.path.join(self.folder, 'report.md')
-        text = '\n\n'.join([*lines, noise, '\n'.join(f'| {" | ".join(row)} |' for row in rows)])
+        text = '\n\n'.join([*lines, '\n'.join(f'| {" | ".join(row)} |' for row in rows)])
         disk.save_bytes(path, f'{text}\n'.encode())
         print('\n'.join([*lines, f'report: {path}']))
         return not any(slower for _, slower in compared) and not any('INVALID' in why for why in self.failed.values())
