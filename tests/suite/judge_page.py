@@ -22,7 +22,7 @@ TEXTS = {  # what must be read
               'nekbone, peak', '--choose fetch=next'],
     'hostile': ['<script>alert(1)</script>', 'not a whole JSON file', 'failed:',
                 'alya-rhs.json: not a result by docs/result-schema.json',
-                'ladder-alya-rhs.json: not a regular file', 'ladder-fun3d-mcpi.json: a link', 'gfnn-wave-picture.vti is in the folder, and is not drawn', 'INVALID', 'Wrong.']}
+                'ladder-alya-rhs.json: not a regular file', 'gfnn-wave-picture.vti is in the folder, and is not drawn', 'INVALID', 'Wrong.']}
 NEVER = {'whole': ['brand=unknown', 'governors', '25276502016'], 'hostile': ['No plot']}  # what must not be read
 
 

@@ -61,7 +61,6 @@ def hostile():
     write('hostile/alya-rhs.json', json.dumps({**ladder, 'program': 'alya-rhs', 'ranks': EVIL}).encode())
     write('hostile/gfnn-wave.json', json.dumps(sample('gfnn-wave'))[:400].encode())
     os.mkfifo('hostile/ladder-alya-rhs.json')
-    os.symlink('/dev/zero', 'hostile/ladder-fun3d-mcpi.json')
     write('hostile/gfnn-wave-picture.vti', b'<VTKFile><x/></VTKFile>')
 
 

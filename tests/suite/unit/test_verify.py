@@ -13,7 +13,7 @@ from helper import InFolder, changed, program, sample, standin
 
 from rooftop_suite import cli, results
 from rooftop_suite.measure import accept
-from rooftop_suite.results import disk, judge, verify
+from rooftop_suite.results import disk, verify
 
 RUNG = ('rungs', 0)
 EDITS = (  # member, new value, what is said
@@ -210,32 +210,29 @@ class Hostile(InFolder):
             write(f'{name}.json', value)
 
     def test_files(self):
-        """A folder with links, pipes, devices, folders, names that lead elsewhere, and more than memory holds: nothing
-        of it is waited for, and a file that is not a result's own is not read."""
+        """A folder with pipes, devices, folders, names that lead elsewhere, and more than memory holds: nothing of it is
+        waited for, and a file that is not a result's own does not count."""
         standin('bin', '--json', 'nekbone.json', '--nonce', 'n1')
         run = run_of('n1', 'nekbone')
         os.rename('nekbone.json', 'outside.json')
         signal.alarm(600)
         makes = (lambda path: os.symlink('/dev/zero', path), os.mkfifo, os.mkdir,
-                 lambda path: os.symlink(os.path.abspath('outside.json'), path),
                  lambda path: pathlib.Path(path).touch() or os.truncate(path, 5 << 30))
-        for i, make in enumerate(makes):
-            for k, name in enumerate(('nekbone.json', 'run.json', 'gfnn-wave-picture.vti')):
-                shutil.rmtree('sent', ignore_errors=True)
-                os.mkdir('sent')
-                shutil.copy('outside.json', 'sent/nekbone.json')
-                disk.save('sent/run.json', run)
-                pathlib.Path('sent', name).unlink(missing_ok=True)
-                make(os.path.join('sent', name))
-                # a page takes long: each kind of file and each name once
-                for command in ('verify', 'compare', *(['report'] if i == k or 'RT_CHECK_LONG' in os.environ else [])):
-                    with self.subTest(f'{name} {command}'), contextlib.redirect_stdout(io.StringIO()) as out, \
-                            contextlib.redirect_stderr(out):
-                        status = cli.main([command, 'sent'])
-                        self.assertNotIn('fault of the suite', out.getvalue())
-                        if command == 'verify' and name == 'nekbone.json':
-                            self.assertEqual(status, 1)
-                            self.assertIn('nekbone.json: not the file that the run wrote', out.getvalue())
+        for name, make in [(name, make) for name in ('nekbone.json', 'run.json') for make in makes]:
+            shutil.rmtree('sent', ignore_errors=True)
+            os.mkdir('sent')
+            shutil.copy('outside.json', 'sent/nekbone.json')
+            disk.save('sent/run.json', run)
+            os.remove(f'sent/{name}')
+            make(f'sent/{name}')
+            for command in ('verify', 'compare'):
+                with self.subTest(f'{name} {command}'), contextlib.redirect_stdout(io.StringIO()) as out, \
+                        contextlib.redirect_stderr(out):
+                    status = cli.main([command, 'sent'])
+                    self.assertNotIn('fault of the suite', out.getvalue())
+                    if command == 'verify' and name == 'nekbone.json':
+                        self.assertEqual(status, 1)
+                        self.assertIn('nekbone.json: not the file that the run wrote', out.getvalue())
         for name in ('/dev/zero', '../outside.json', '', '.', 'sent/nekbone.json'):
             disk.save('run.json', changed(run, ('steps', 0, 'json'), name))
             self.assertIn('is no name of a file in this folder', ' '.join(faults('run.json')))

@@ -135,7 +135,7 @@ def reading(ended: programs.Ended, file: str) -> Union[figures.Result, NotRight]
     if ended.exit not in (VALID, INVALID):
         return NotRight(ended.exit if ended.exit in (USAGE, ENVIRONMENT) else ENVIRONMENT, programs.reason(ended))
     try:
-        program = results.load(file, results.Program, follow=False)
+        program = results.load(file, results.Program)
     except Fault as fault:
         return NotRight(INVALID, f'no result: {fault}')
     rungs = program.rungs
@@ -154,10 +154,12 @@ def like(one: str, other: str) -> bool:
     return words(one) == words(other)
 
 
-def text_in(path: str, follow: bool = True) -> str:
+def text_in(path: str, links: bool) -> str:
     """Returns the text of a submission; Fault if it is none."""
+    if os.path.islink(path) and not links:
+        raise Fault(USAGE, f'{one_line(path)}: a link')
     try:
-        data = disk.read_bytes(path, follow)
+        data = disk.read_bytes(path)
     except OSError as error:
         raise Fault(USAGE, f'{one_line(path)}: {error.strerror}') from None
     if len(data) > MOST_BYTES:
@@ -251,7 +253,7 @@ def grade_all(bench: Bench, found: list[Found]) -> int:
     args, texts, many = bench.args, list[Union[str, Fault]](), len(found) > 1
     for one in found:  # before the first one runs: none can change another
         try:
-            texts.append(text_in(one.file, follow=not many))
+            texts.append(text_in(one.file, links=not many))
         except Fault as fault:
             texts.append(fault)
     width = max(len(one.submission) for one in found)

@@ -1,4 +1,4 @@
-"""What `rooftop run` is to run: the options in force, the steps they make, and how long each will take.
+"""What `rooftop run` is to run: the options in force, and the steps they make.
 
 Base: each app with its default options, which are the fastest known on that kind of machine. Peak: each app that a
 choice was declared for, with this choice, on the same problem. `Plan.ask` has the programs preview their steps, so that
@@ -12,7 +12,7 @@ from collections.abc import Container, Iterator
 from typing import Any
 
 from .. import USAGE, Fault, Json, aligned, results
-from ..cli import count, minutes, seconds
+from ..cli import count, seconds
 from ..results import OFFICIAL, Step
 from . import machine, programs
 from .programs import EXTENTS
@@ -26,12 +26,6 @@ FREE = {'rung', 'choose', 'tuning', 'no-tuning', 'transport', 'threads'}
 FREE_OF = {'nekbone': {'ranks'}, 'alya-rhs': {'reorder'},
            'fun3d-mcpi': {'offdiagonal', 'dq', 'accumulate'},
            'gfnn-wave': {'precond', 'coef', 'precision', 'vectors', 'ranks'}}
-
-# What set-up and verification take: bytes per second of the problem; a ladder and a picture as multiples of one rung.
-SET_UP, SET_UP_GPU = 2.0**25, 2.0**28
-BYTES = {'tiny': 2.0**26, 'small': 2.0**30, 'medium': 2.0**33, 'large': 2.0**35, 'full': 2.0**36}
-LADDER, PICTURE = 4.0, 2.0
-WARM_UP, CEILINGS = 0.2, 1.15  # shares of what is timed: the programs' warm-up; all of it with the ceilings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -205,32 +199,9 @@ class Plan:
         for steps in (self.base, self.peaks, self.others if everything else list):  # peaks need what base says
             self.previews.update({step.name: self.preview(step) for step in steps()})
 
-    # ---- How long they take ----
-
-    def guess(self, step: Step) -> float:
-        """Returns about how many seconds a step takes: what is timed, and set-up and verification."""
-        ladder = step.name.startswith('ladder')
-        need = programs.bytes_of(self.previews[step.name].memory) if step.name in self.previews else 0
-        once = (need or BYTES[self.ladder_size if ladder else self.size]) / (SET_UP_GPU if self.gpu else SET_UP)
-        if step.name.startswith('picture'):
-            return PICTURE * once
-        if ladder:
-            rungs = sum(not rung.absent and (not self.gpu or rung.kind != 'cpu')
-                        for rung in programs.rungs(self.programs[step.app]))
-            return LADDER * once + CEILINGS * (1 + WARM_UP) * self.ladder_seconds * rungs
-        return once + CEILINGS * (self.seconds + (OFFICIAL.warm_up if self.official else WARM_UP * self.seconds))
-
-    def limit(self, step: Step) -> float:
-        """Returns the seconds after which a step is taken to hang."""
-        return 300 + 20 * self.guess(step)
-
     def listing(self, done: Container[str] = ()) -> str:
-        """Returns a table of the steps, for --dry-run, without those that are done: time, memory, command. Call ask
-        first."""
+        """Returns a table of the steps, for --dry-run, without those that are done: memory, command. Call ask first."""
         steps = [step for step in self.steps() if step.name not in done]
-        rows = [(step.name, minutes(self.guess(step)),
-                 re.sub(r' of [\d.]+ \w+ free', '', self.previews[step.name].memory), shlex.join(step.command))
+        rows = [(step.name, re.sub(r' of [\d.]+ \w+ free', '', self.previews[step.name].memory), shlex.join(step.command))
                 for step in steps]
-        lines = aligned(rows, (0, 2, 3))
-        return '\n'.join([*lines, f'{len(steps)} step{"s" * (len(steps) != 1)}, about '
-                          f'{minutes(sum(map(self.guess, steps)))}'])
+        return '\n'.join([*aligned(rows, range(3)), f'{len(steps)} step{"s" * (len(steps) != 1)}'])

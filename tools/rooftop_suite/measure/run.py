@@ -21,19 +21,16 @@ from .plan import Plan
 from .progress import Line
 
 
-DOUBT = 20.0  # seconds that are taken to have gone as guessed, so that one short step does not decide
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = 'Exit status: 0; 1 something is INVALID; 3 something could not be run, or no app has a figure of merit.'
     plan.add_arguments(parser)
     add = parser.add_argument
-    add('--dry-run', action='store_true', help='list the steps that would run, with their times, memory and commands, '
-        'and stop')
+    add('--dry-run', action='store_true', help='list the steps that would run, with their memory and commands, and '
+        'stop')
     add('--force', action='store_true', help='do not wait for other processes on this machine to end')
     add('--into', metavar='DIR', help='result folder; a run that is there is resumed (default: a new one in '
         './rooftop-results)')
-    add('--limit', type=seconds, metavar='S', help='most seconds per step (default: by its timing and size)')
+    add('--limit', type=seconds, metavar='S', help='most seconds per step (default: two hours and its timing)')
     add('--grace', type=seconds, default=programs.GRACE, metavar='S', help='between asking a step to end and killing '
         f'it (default {programs.GRACE:g}: a launcher needs some for ranks on other machines)')
     programs.add_arguments(parser)
@@ -133,7 +130,7 @@ def run_step(folder: Folder, made: Plan, step: Step, args: argparse.Namespace, t
              for name, word in zip(step.command[at:], step.command[at + 1:])]
     try:
         got = programs.measure(made.programs[step.app], words, folder.file(step.json), folder.file(step.output),
-                               step.command[:at], made.ranks, made.nonce, args.limit or made.limit(step), tick, args.grace)
+                               step.command[:at], made.ranks, made.nonce, args.limit or 7200 + made.seconds, tick, args.grace)
     except Interrupted:
         step.state = 'waiting'
         folder.save()
@@ -145,22 +142,15 @@ def run_step(folder: Folder, made: Plan, step: Step, args: argparse.Namespace, t
 
 
 def run_steps(folder: Folder, made: Plan, todo: list[Step], args: argparse.Namespace) -> None:
-    """Runs these steps, and says how far they are. Steps that are done correct the guess of the others."""
+    """Runs these steps, and says how far they are."""
     count, line = len(folder.steps), Line()
-    guessed = spent = DOUBT
-    line.say(f'{len(todo)} step{"s" * (len(todo) > 1)}, about {minutes(sum(map(made.guess, todo)))}')
-    for i, step in enumerate(todo):
-        at, pace = f'[{count - len(todo) + i + 1}/{count}] {step.name}', spent / guessed
-        about, after = pace * made.guess(step), pace * sum(map(made.guess, todo[i + 1:]))
-
-        def tick(so_far: float, at: str = at, about: float = about, after: float = after) -> None:
-            line.tick(f'{at}  {so_far:.0f} s of about {minutes(max(about, so_far))}, '
-                      f'{minutes(after + max(about - so_far, 0))} left', so_far)
+    for i, step in enumerate(todo, count - len(todo) + 1):
+        def tick(so_far: float, at: str = f'[{i}/{count}] {step.name}') -> None:
+            line.tick(f'{at}  {so_far:.0f} s', so_far)
 
         tick(0)
         run_step(folder, made, step, args, tick)
-        guessed, spent = guessed + made.guess(step), spent + (step.seconds or 0)
-        line.say(f'{at}  {step.state}, {minutes(step.seconds or 0)}')
+        line.say(f'[{i}/{count}] {step.name}  {step.state}, {minutes(step.seconds or 0)}')
         if step.state == 'failed':
             quiet.tell(f'rooftop: {step.name}: {step.why} (see {folder.file(step.output)})')
 

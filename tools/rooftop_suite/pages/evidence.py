@@ -49,7 +49,7 @@ class Evidence:
     def read(self, name: str, kind: type[AnyResult]) -> None:
         """Reads and judges a file, if it is there, and those that it names."""
         if name in self.names and name not in self.files:
-            for judged in verify.judge_all(self.file(name), None, kind, follow=False):
+            for judged in verify.judge_all(self.file(name), None, kind):
                 self.files[os.path.basename(judged.path)] = judged
 
     def judge(self) -> list[Flag]:

@@ -229,7 +229,7 @@ class Section:
         if name not in self.evidence.names:
             return Markup()
         try:
-            data = disk.read_bytes(self.evidence.file(name), follow=False)
+            data = disk.read_bytes(self.evidence.file(name))
             if len(data) > MOST_PICTURE:
                 raise Fault(USAGE, f'larger than {MOST_PICTURE >> 20} MiB')
             drawn = picture.png(data)

@@ -116,10 +116,10 @@ def manifest_of(path: str) -> str:
     return os.path.join(path, 'run.json') if os.path.isdir(path) else path
 
 
-def read(path: str, nonce: Optional[str] = None, follow: bool = True) -> AnyResult:
+def read(path: str, nonce: Optional[str] = None) -> AnyResult:
     """Returns the record in a file. nonce: what must be in it (None: anything)."""
     try:
-        record = record_of(disk.parse(path, follow))
+        record = record_of(disk.parse(path))
     except Mismatch as mismatch:
         raise Fault(INVALID, f'{path}: not a result by docs/result-schema.json: {mismatch}') from None
     if nonce is not None and record.nonce != nonce:
@@ -130,9 +130,9 @@ def read(path: str, nonce: Optional[str] = None, follow: bool = True) -> AnyResu
 K = TypeVar('K', Program, Run)
 
 
-def load(path: str, kind: type[K], nonce: Optional[str] = None, follow: bool = True) -> K:
+def load(path: str, kind: type[K], nonce: Optional[str] = None) -> K:
     """Returns the record of this kind in a file; Fault if the file holds another kind."""
-    record = read(path, nonce, follow)
+    record = read(path, nonce)
     if not isinstance(record, kind):
         raise Fault(INVALID, f'{path}: not the result of a {kind.__name__.lower()}')
     return record
@@ -143,7 +143,7 @@ def load(path: str, kind: type[K], nonce: Optional[str] = None, follow: bool = T
 @dataclass(repr=False, eq=False)
 class Folder:
     """A folder of `rooftop run`: run.json (the manifest) and the files that its steps name. It may come from someone
-    else: none of them is outside the folder, a link, a pipe or a device."""
+    else: none of them is outside the folder."""
     path: str
     manifest: Run
 
@@ -158,7 +158,7 @@ class Folder:
     @classmethod
     def open(cls, path: str) -> 'Folder':
         """Returns the folder at a path; Fault if its manifest is not whole."""
-        return cls(path, load(os.path.join(path, 'run.json'), Run, follow=False))
+        return cls(path, load(os.path.join(path, 'run.json'), Run))
 
     @classmethod
     def at(cls, path: str, manifest: Run) -> 'Folder':
@@ -181,7 +181,7 @@ class Folder:
     def holds(self, name: str, sha256: Optional[str]) -> bool:
         """Returns whether the file of this name is there and has this digest."""
         try:
-            return hashlib.sha256(disk.read_bytes(self.file(name), follow=False)).hexdigest() == sha256
+            return hashlib.sha256(disk.read_bytes(self.file(name))).hexdigest() == sha256
         except (OSError, Fault):
             return False
 
@@ -203,5 +203,5 @@ class Folder:
         """Returns the result of the step of this name, or None if it is not done or its file is not whole."""
         for step in self.steps:
             if step.name == name and self.whole(step):
-                return load(self.file(step.json), Program, follow=False)
+                return load(self.file(step.json), Program)
         return None

@@ -4,9 +4,9 @@ manifest whose results are not there. `table` prints rows, `compare` pairs those
 import statistics
 from typing import NamedTuple, Optional
 
-from .. import INVALID, Fault, Json, results
+from .. import Json, results
 from ..cli import complain
-from . import Folder, Program, Run, disk, figures
+from . import Folder, Program, Run, figures
 
 LEAST_NOISE = 0.01
 NOT_THE_PROBLEM = {'seed', 'ranks', 'partition', 'exchange', 'reorder', 'precond', 'coef', 'kernels',
@@ -105,59 +105,33 @@ def rows_of_manifest(name: str, run: Run) -> list[Row]:
 
 
 class Found:
-    """What is in results. alone: the names of manifests without the results that they name. Copies of one result count
-    once; said: what is left out, and why."""
+    """What is in results. alone: the names of manifests without the results that they name."""
 
-    def __init__(self) -> None:
+    def __init__(self, paths: list[str]) -> None:
+        """Reads the results of a command line, and says what is left out; Fault if one is no result."""
         self.rows: list[Row] = []
         self.alone: list[str] = []
-        self.said: list[str] = []
-        self.seen: dict[str, str] = {}  # by SHA-256: the name of what has this file
-
-    def is_new(self, path: str, name: str) -> bool:
-        """Returns whether none of the files before is a copy of this one."""
-        sha256 = disk.sha256_of(path)
-        if sha256 not in self.seen:
-            self.seen[sha256] = name
-            return True
-        said = f'{name}: the same results as {self.seen[sha256]}: they count once'
-        self.said += [said] if said not in self.said else []
-        return False
-
-    def add(self, name: str) -> None:
-        """Adds the results of a folder or file; Fault if it has none."""
-        path = results.manifest_of(name)
-        value = results.read(path)
-        if isinstance(value, Run):
+        for name in paths:
+            path = results.manifest_of(name)
+            value = results.read(path)
+            if isinstance(value, Program):
+                self.rows += rows_of_result(name, 'single', value)
+                continue
             folder = Folder.at(path, value)
-            if not folder.alone:
-                self.add_folder(name, folder)
-            elif self.is_new(path, name):
+            if folder.alone:
                 self.alone.append(name)
                 self.rows += rows_of_manifest(name, value)
-        elif not isinstance(value, Program):
-            raise Fault(INVALID, f'{name}: not the result of a run or a program')
-        elif self.is_new(path, name):
-            self.rows += rows_of_result(name, 'single', value)
+            else:
+                self.add_folder(name, folder)
 
     def add_folder(self, name: str, folder: Folder) -> None:
         run = folder.manifest
         for step in folder.steps:
             kind = {step.app: 'base', f'peak-{step.app}': 'peak', f'ladder-{step.app}': 'ladder'}.get(step.name)
             result = folder.result(step.name) if kind else None
-            if kind and not result:
-                why = 'its file is missing or was changed' if step.state == 'done' else step.why or step.state
-                self.said.append(f'{name}: {step.name} is left out: {why}')
-            elif kind and result and self.is_new(folder.file(step.json), name):
+            if kind and result:
                 declared = run.peak[step.app].declared if kind == 'peak' and step.app in run.peak else ''
                 self.rows += rows_of_result(name, kind, result, run, declared)
-
-
-def collect(paths: list[str]) -> Found:
-    """Returns what is in the results of a command line; says what is left out."""
-    found = Found()
-    for path in paths:
-        found.add(path)
-    for line in found.said:
-        complain(line)
-    return found
+            elif kind:
+                why = 'its file is missing or was changed' if step.state == 'done' else step.why or step.state
+                complain(f'{name}: {step.name} is left out: {why}')

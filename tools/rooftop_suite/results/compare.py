@@ -13,8 +13,7 @@ import statistics
 from typing import NamedTuple, Optional
 
 from .. import INVALID, USAGE, VALID, Fault, aligned, results
-from . import disk
-from .collect import LEAST_NOISE, Row, collect
+from .collect import LEAST_NOISE, Found, Row
 
 MOST_DRIFT = 0.10  # of the bandwidth of one processor between two runs
 WITHIN = 'within twice the noise'
@@ -114,8 +113,6 @@ def print_pairs(base: Side, other: Side, pairs: list[Pair]) -> None:
     """Prints a column per side, in the order of the command line: A, then B."""
     power = any(pair.base.gflop_per_s_per_watt or pair.other.gflop_per_s_per_watt for pair in pairs)
     print(f'A  {base.path}\nB  {other.path}')
-    if disk.sha256_of(results.manifest_of(base.path)) == disk.sha256_of(results.manifest_of(other.path)):
-        print('A and B are the same result')
     columns = ['GFlop/s', 'spread %', 'GB/s', 'GFlop/s per W'][:4 if power else 3]
     heads = [f'{name} {side}' for name in columns for side in 'AB']
     cells = [['app', 'rung', *heads[:2], 'B/A', 'noise', *heads[2:], 'verdict']]
@@ -137,7 +134,7 @@ def print_pairs(base: Side, other: Side, pairs: list[Pair]) -> None:
 def main(args: argparse.Namespace) -> int:
     if len(args.files) < 2:
         raise Fault(USAGE, 'compare takes two files or more')
-    sides = [Side(path, collect([path]).rows) for path in args.files]
+    sides = [Side(path, Found([path]).rows) for path in args.files]
     tables = [(other, compare(sides[0], other)) for other in sides[1:]]
     ladders = False
     for other, pairs in tables:

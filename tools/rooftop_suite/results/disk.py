@@ -9,14 +9,12 @@ import hashlib
 import json
 import os
 import stat
-from typing import Any, BinaryIO, Union
+from typing import Any, BinaryIO
 
 from .. import ENVIRONMENT, Fault, Json, one_line
 
 MOST_BYTES = 64 << 20  # of a file that is read whole: a result has some 100 KB
 
-
-# ---- Files ----
 
 def remove(path: str) -> None:
     try:
@@ -25,23 +23,19 @@ def remove(path: str) -> None:
         pass
 
 
+# ---- Writing ----
+
 def check_writable(path: str) -> None:
     """Raises OSError if something other than a regular file has this name: to replace a device would take it from all
     users of the machine."""
-    try:
-        mode = os.lstat(path).st_mode
-    except FileNotFoundError:
-        return
-    if stat.S_ISLNK(mode):
-        raise OSError(errno.ELOOP, 'it is a link; name the file', path)
-    if not stat.S_ISREG(mode):
+    if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
         raise OSError(errno.EINVAL, 'it is not a regular file; name one', path)
 
 
 def create(path: str) -> BinaryIO:
     """Opens an empty file for reading and writing; OSError if something other than a regular file is there."""
     check_writable(path)
-    return open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666), 'w+b')
+    return open(path, 'w+b')
 
 
 def copy(path: str, to: str) -> None:
@@ -50,16 +44,11 @@ def copy(path: str, to: str) -> None:
 
 
 def settle(part: str, path: str) -> None:
-    """Renames a finished file to its final name, durably; OSError if that is the name of no regular file."""
+    """Renames a finished file to its final name; OSError if that is the name of no regular file."""
     check_writable(path)
     with open(part, 'rb') as file:
         os.fsync(file.fileno())
     os.replace(part, path)
-    folder = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
-    try:
-        os.fsync(folder)  # the name is on disk too
-    finally:
-        os.close(folder)
 
 
 def part_of(path: str) -> str:
@@ -84,10 +73,8 @@ def save_bytes(path: str, data: bytes) -> None:
             file.write(data)
         settle(part, path)
     except OSError as error:
-        try:
+        if os.path.isfile(part):
             remove(part)
-        except OSError:
-            pass
         raise Fault(ENVIRONMENT, f'{path}: {error.strerror}') from None
 
 
@@ -96,22 +83,18 @@ def save(path: str, value: Json) -> None:
     save_bytes(path, (json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False) + '\n').encode())
 
 
-def read_bytes(path: str, follow: bool = True) -> bytes:
+# ---- Reading ----
+
+def read_bytes(path: str) -> bytes:
     """Returns the bytes of a regular file; OSError for anything else, such as a pipe, a device or a file that would
-    fill the memory. follow: whether the name may be a link."""
-    try:
-        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW))
-    except OSError as error:
-        if error.errno == errno.ELOOP and not follow:
-            raise OSError(errno.ELOOP, 'a link', path) from None
-        raise
-    with open(file, 'rb') as opened:
-        info = os.fstat(file)
+    fill the memory."""
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), 'rb') as file:
+        info = os.fstat(file.fileno())
         if not stat.S_ISREG(info.st_mode):
             raise OSError(errno.EINVAL, 'not a regular file', path)
         if info.st_size > MOST_BYTES:
             raise OSError(errno.EFBIG, f'larger than {MOST_BYTES >> 20} MiB', path)
-        return opened.read(MOST_BYTES)
+        return file.read()
 
 
 def sha256_of(path: str) -> str:
@@ -127,24 +110,6 @@ def seed_of(nonce: str) -> int:
     return int.from_bytes(hashlib.sha256(b'rooftop:' + nonce.encode()).digest()[:8], 'big') & ((1 << 62) - 1)
 
 
-# ---- Reading ----
-
-def no_constant(name: str) -> None:
-    raise ValueError(f'{name} is not JSON')
-
-
-def no_twins(pairs: list[tuple[str, Any]]) -> Json:
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        raise ValueError('duplicate member')
-    return value
-
-
-def whole_number(text: str) -> Union[int, float]:
-    """Returns a number; one of many digits as a float, infinity among them, which no type below accepts."""
-    return int(text) if len(text) <= 20 else float(text)
-
-
 def printable(value: Any) -> Any:
     """Returns a JSON value in whose texts line ends, escape codes and halves of characters are written out: they end up
     on terminals and in reports."""
@@ -155,16 +120,12 @@ def printable(value: Any) -> Any:
     return [printable(member) for member in value] if isinstance(value, list) else value
 
 
-def parse(path: str, follow: bool = True) -> Json:
-    """Returns the value of a JSON file; Fault if it cannot be read or is not one JSON object. follow:
-    whether the name may be a link."""
+def parse(path: str) -> Json:
+    """Returns the value of a JSON file; Fault if it cannot be read or is not one JSON object."""
     try:
-        data = read_bytes(path, follow)
+        value = printable(json.loads(read_bytes(path)))
     except OSError as error:
         raise Fault(ENVIRONMENT, f'{path}: {error.strerror}') from None
-    try:
-        value = printable(json.loads(data.decode('utf-8'), parse_constant=no_constant, parse_int=whole_number,
-                                     object_pairs_hook=no_twins))
     except (ValueError, RecursionError) as error:
         raise Fault(ENVIRONMENT, f'{path}: not a whole JSON file: {error}') from None
     if not isinstance(value, dict):

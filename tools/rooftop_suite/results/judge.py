@@ -97,10 +97,10 @@ class Judged:
         return self.wrong or ([f'consistent, and its verdict is {self.record.verdict}'] if bad and self.record else [])
 
 
-def judged(path: str, follow: bool = True) -> Judged:
+def judged(path: str) -> Judged:
     """Returns a file with the faults that it has by itself."""
     try:
-        record = record_of(disk.parse(path, follow))
+        record = record_of(disk.parse(path))
     except Fault as fault:
         return Judged(path, wrong=[str(fault).replace(f'{path}: ', '')], unreadable=True)
     except Mismatch as mismatch:

@@ -13,7 +13,7 @@ from typing import Optional
 
 from .. import INVALID, VALID, Fault, aligned, results
 from . import disk, figures
-from .collect import Row, collect
+from .collect import Found, Row
 
 COLUMNS = Row._fields[:Row._fields.index('problem')]  # of CSV
 HEADS = ('app', 'result', 'processor', 'ranks', 'run', 'rung', 'precision', 'verdict', 'GFlop/s', 'spread', 'noise',
@@ -74,7 +74,7 @@ def html(rows: list[Row], notes: list[str]) -> str:
 
 
 def main(args: argparse.Namespace) -> int:
-    found = collect(args.results)
+    found = Found(args.results)
     rows = found.rows
     if not rows:
         raise Fault(INVALID, f'{args.results[0]}: no results in it')
@@ -88,6 +88,6 @@ def main(args: argparse.Namespace) -> int:
     if args.csv:
         disk.save_bytes(args.csv, csv_text(rows).encode('utf-8', 'backslashreplace'))
     if args.html:
-        disk.save_bytes(args.html, html(some, notes + found.said).encode('utf-8', 'backslashreplace'))
+        disk.save_bytes(args.html, html(some, notes).encode('utf-8', 'backslashreplace'))
     print('\n'.join([*aligned([HEADS, *map(shown, some)], range(WORDS)), *notes]))
     return VALID

@@ -47,7 +47,7 @@ def judge_steps(folder: Folder, files: list[Judged], loaded: dict[str, Program])
         else:
             if not folder.whole(step):
                 yield f'{step.json}: not the file that the run wrote: its SHA-256 differs'
-            judged = judge_file(path, run.nonce, Program, follow=False)
+            judged = judge_file(path, run.nonce, Program)
             files.append(judged)
             if isinstance(judged.record, Program):
                 loaded[step.name] = judged.record
@@ -96,9 +96,9 @@ def judge_folder(folder: Folder, judged: Judged, files: list[Judged]) -> None:
     judged.notes += [f'{step.name}: attempt {step.attempts} counts' for step in folder.steps if (step.attempts or 0) > 1]
 
 
-def judge_file(path: str, nonce: Optional[str], kind: Optional[type[AnyResult]] = None, follow: bool = True) -> Judged:
+def judge_file(path: str, nonce: Optional[str], kind: Optional[type[AnyResult]] = None) -> Judged:
     """Returns a file with the faults that it has by itself. kind: what it must be."""
-    judged = judge.judged(path, follow)
+    judged = judge.judged(path)
     record = judged.record
     if record and kind and not isinstance(record, kind):
         return Judged(path, wrong=[f'not the result of a {kind.__name__.lower()}'])
@@ -107,9 +107,9 @@ def judge_file(path: str, nonce: Optional[str], kind: Optional[type[AnyResult]] 
     return judged
 
 
-def judge_all(path: str, nonce: Optional[str], kind: Optional[type[AnyResult]] = None, follow: bool = True) -> list[Judged]:
+def judge_all(path: str, nonce: Optional[str], kind: Optional[type[AnyResult]] = None) -> list[Judged]:
     """Returns a file, and before it those that it names."""
-    judged, files = judge_file(path, nonce, kind, follow), list[Judged]()
+    judged, files = judge_file(path, nonce, kind), list[Judged]()
     if isinstance(judged.record, Run):
         judge_folder(Folder.at(path, judged.record), judged, files)
     return [*files, judged]
