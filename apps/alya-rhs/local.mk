@@ -20,7 +20,8 @@ apps_alya_rhs_libalya_a_SOURCES = \
 	apps/alya-rhs/judge/verify.c \
 	apps/alya-rhs/patches/patches.h apps/alya-rhs/patches/patches.c \
 	apps/alya-rhs/patches/patch_record.h apps/alya-rhs/patches/patch_record.c \
-	apps/alya-rhs/element/baseline.h apps/alya-rhs/element/restructured.h apps/alya-rhs/element/form.hpp \
+	apps/alya-rhs/element/baseline.h apps/alya-rhs/element/restructured.h \
+	apps/alya-rhs/element/quadrature.h apps/alya-rhs/element/form.hpp \
 	apps/alya-rhs/cpu/reference.c \
 	apps/alya-rhs/cpu/schedule.c \
 	apps/alya-rhs/cpu/lanes.h apps/alya-rhs/cpu/arithmetic.h \

@@ -9,7 +9,16 @@
  */
 #include "config.h"
 #include "alya_cuda.cuh"
-#include "element.cuh"
+
+#define FN static __device__ __forceinline__
+typedef double (*sums_t)[3];
+FN void add(sums_t sums, int a, const double (&r)[3])
+{
+#pragma unroll
+    for (int i = 0; i < 3; i++)
+        sums[a][i] = r[i];
+}
+#include "../element/quadrature.h"
 
 template <int form>
 __global__ void __launch_bounds__(ALYA_MOST_THREADS)
@@ -25,11 +34,7 @@ __global__ void __launch_bounds__(ALYA_MOST_THREADS)
     alya_nodes(connectivity, e, node);
     alya_gather(x, node, xe);
     alya_gather(u, node, ue);
-    alya_element_quadrature<form>(xe, ue, physics, [&](int a, const double(&ra)[3]) {
-#pragma unroll
-        for (int i = 0; i < 3; i++)
-            re[a][i] = ra[i];
-    });
+    element(xe, ue, &physics, form, re);
 #pragma unroll
     for (int a = 0; a < 4; a++)
         alya_scatter(r, node[a], re[a]);

@@ -9,7 +9,17 @@
  */
 #include "config.h"
 #include "alya_cuda.cuh"
-#include "element.cuh"
+
+#define FN static __device__ __forceinline__
+struct sums_t {
+    double *r;
+    const int32_t (&node)[4];
+};
+FN void add(const sums_t &sums, int a, const double (&r)[3])
+{
+    alya_scatter(sums.r, sums.node[a], r);
+}
+#include "../element/quadrature.h"
 
 /* With this many threads per multiprocessor, in blocks of any size, a thread has 96 registers. */
 enum { MOST_THREADS = 320, BLOCKS = 2 };
@@ -28,8 +38,7 @@ __global__ void __launch_bounds__(MOST_THREADS, BLOCKS)
     alya_nodes(connectivity, e, node);
     alya_gather(x, node, xe);
     alya_gather(u, node, ue);
-    alya_element_quadrature<form>(
-        xe, ue, physics, [&](int a, const double(&ra)[3]) { alya_scatter(r, node[a], ra); });
+    element(xe, ue, &physics, form, {r, node});
 }
 
 static void assemble(const alya_view_t *view, const alya_physics_t *physics, const double *u,
