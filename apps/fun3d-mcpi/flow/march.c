@@ -85,32 +85,6 @@ double mcpi_march_courant(const mcpi_config_t *config, double norm)
 
 /* --- parts of a step --- */
 
-const char *const mcpi_phase_names[MCPI_PHASES] = {
-    [MCPI_SLOPES] = "slopes", [MCPI_RESIDUAL] = "residual",
-    [MCPI_NORM] = "norm",     [MCPI_JACOBIAN] = "Jacobian",
-    [MCPI_LU] = "LU",         [MCPI_RIGHT] = "right",
-    [MCPI_SWEEPS] = "sweeps", [MCPI_UPDATE] = "update"};
-
-/* While phases are timed, each waits for the device. */
-static void begin(mcpi_march_t *m, int phase)
-{
-    rt_timer_start(mcpi_phase_names[phase], m->rung->kind);
-    if (!m->timing)
-        return;
-    rt_device_synchronize();
-    rt_comm_barrier();
-    m->seconds[phase] -= rt_clock();
-}
-
-static void end(mcpi_march_t *m, int phase)
-{
-    if (m->timing) {
-        rt_device_synchronize();
-        m->seconds[phase] += rt_clock();
-    }
-    rt_timer_stop(mcpi_phase_names[phase]);
-}
-
 /* Brings the ghosts of an array of `stride` values per row, a multiple of 5. */
 static void exchange(mcpi_march_t *m, double *data, int stride)
 {
@@ -132,13 +106,13 @@ void mcpi_march_ghosts(mcpi_march_t *m)
 
 void mcpi_march_residual(mcpi_march_t *m)
 {
-    begin(m, MCPI_SLOPES);
+    rt_timer_start("slopes", m->rung->kind);
     m->phases->gradient(&m->field);
     exchange(m, m->field.gradient, 3 * MCPI_Q);
-    end(m, MCPI_SLOPES);
-    begin(m, MCPI_RESIDUAL);
+    rt_timer_stop("slopes");
+    rt_timer_start("residual", m->rung->kind);
     m->phases->residual(&m->field);
-    end(m, MCPI_RESIDUAL);
+    rt_timer_stop("residual");
 }
 
 double mcpi_sum_chunks(const mcpi_field_t *f, rt_space_t space)
@@ -162,20 +136,20 @@ static double norm_of(const mcpi_march_t *m, const void *before)
 
 double mcpi_march_norm(mcpi_march_t *m)
 {
-    begin(m, MCPI_NORM);
+    rt_timer_start("norm", m->rung->kind);
     const double norm = norm_of(m, NULL);
-    end(m, MCPI_NORM);
+    rt_timer_stop("norm");
     return norm;
 }
 
 void mcpi_march_left(mcpi_march_t *m)
 {
-    begin(m, MCPI_JACOBIAN);
+    rt_timer_start("Jacobian", m->rung->kind);
     m->phases->jacobian(&m->field);
-    end(m, MCPI_JACOBIAN);
-    begin(m, MCPI_LU);
+    rt_timer_stop("Jacobian");
+    rt_timer_start("LU", m->rung->kind);
     m->phases->factor(&m->field);
-    end(m, MCPI_LU);
+    rt_timer_stop("LU");
 }
 
 static size_t dq_bytes(const mcpi_march_t *m)
@@ -186,10 +160,10 @@ static size_t dq_bytes(const mcpi_march_t *m)
 
 static void begin_sweeps(mcpi_march_t *m)
 {
-    begin(m, MCPI_RIGHT);
+    rt_timer_start("right", m->rung->kind);
     m->phases->right(&m->field);
-    end(m, MCPI_RIGHT);
-    begin(m, MCPI_SWEEPS);
+    rt_timer_stop("right");
+    rt_timer_start("sweeps", m->rung->kind);
     rt_fill(m->sweeper->dq, m->space, 0, dq_bytes(m));
 }
 
@@ -197,7 +171,7 @@ void mcpi_march_sweeps(mcpi_march_t *m)
 {
     begin_sweeps(m);
     mcpi_sweeps(m->sweeper, m->problem->config->sweeps);
-    end(m, MCPI_SWEEPS);
+    rt_timer_stop("sweeps");
 }
 
 double mcpi_march_sweep_more(mcpi_march_t *m, int64_t n)
@@ -222,7 +196,7 @@ static int64_t sweep_enough(mcpi_march_t *m)
         left = mcpi_march_sweep_more(m, next - sweeps);
         sweeps = next;
     }
-    end(m, MCPI_SWEEPS);
+    rt_timer_stop("sweeps");
     return sweeps;
 }
 
@@ -259,9 +233,9 @@ static int64_t lost_row(const mcpi_march_t *m)
 /* Moves the state by dQ. Returns false if a row could not move. */
 static bool update(mcpi_march_t *m)
 {
-    begin(m, MCPI_UPDATE);
+    rt_timer_start("update", m->rung->kind);
     const mcpi_moved_t moved = m->phases->update(&m->field);
-    end(m, MCPI_UPDATE);
+    rt_timer_stop("update");
     double sums[2] = {(double)moved.scaled, moved.stopped < m->field.rows};
     rt_comm_sum(sums, 2);
     m->history[m->steps].scaled = (int64_t)sums[0];
@@ -361,30 +335,6 @@ void mcpi_march_solve(void *march)
         if (!right && !take_back(m))
             m->end = MCPI_DIVERGED;
     }
-}
-
-void mcpi_march_time_phases(mcpi_march_t *m)
-{
-    enum { TIMES = 5 }; /* a device's first step after a pause is slow */
-    const int64_t steps = m->steps, lost = m->lost;
-    const mcpi_step_t kept = m->history[steps];
-    double least[MCPI_PHASES];
-    m->timing = true;
-    for (int k = 0; k < (m->space == RT_HOST ? 1 : TIMES); k++) {
-        memset(m->seconds, 0, sizeof m->seconds);
-        mcpi_march_residual(m);
-        mcpi_march_norm(m);
-        mcpi_march_left(m);
-        mcpi_march_sweeps(m);
-        update(m);
-        for (int phase = 0; phase < MCPI_PHASES; phase++)
-            least[phase] = k == 0 ? m->seconds[phase] : fmin(least[phase], m->seconds[phase]);
-    }
-    memcpy(m->seconds, least, sizeof least);
-    m->timing = false;
-    m->lost = lost;
-    m->history[steps] = kept;
-    rt_comm_max(m->seconds, MCPI_PHASES);
 }
 
 void mcpi_march_keep(mcpi_march_t *m, rt_keep_t why)

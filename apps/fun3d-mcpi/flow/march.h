@@ -18,20 +18,6 @@ typedef struct {
     bool back;      /* it was taken back */
 } mcpi_step_t;
 
-/* The phases of a step, as they are timed. */
-enum {
-    MCPI_SLOPES,
-    MCPI_RESIDUAL,
-    MCPI_NORM,
-    MCPI_JACOBIAN,
-    MCPI_LU,
-    MCPI_RIGHT,
-    MCPI_SWEEPS,
-    MCPI_UPDATE,
-    MCPI_PHASES
-};
-extern const char *const mcpi_phase_names[MCPI_PHASES];
-
 /* What a run of steps came to. */
 typedef enum { MCPI_GOING, MCPI_CONVERGED, MCPI_DIVERGED } mcpi_end_t;
 
@@ -72,9 +58,6 @@ typedef struct {
     double share; /* of the Courant number that the residual allows, at most 1 */
     double least; /* residual since the share changed */
     void *before; /* [rows + ghosts][5] of dQ's type, in `space`: dQ before its last sweep */
-    /* of one step more, each phase by itself; the largest of all ranks */
-    bool timing;
-    double seconds[MCPI_PHASES];
     double drag, lift; /* of the state that was judged */
 } mcpi_march_t;
 
@@ -85,9 +68,6 @@ void mcpi_march_spoil(void *march, uint64_t draw, rt_keep_t keep);
 /* Puts aside what the last solve left, in place of what was put aside for the same reason;
  * RT_KEEP_NOTHING: for no reason that the driver has. */
 void mcpi_march_keep(mcpi_march_t *m, rt_keep_t why);
-/* Does a step more, on a device a few, and fills seconds with the least of each phase.
- * Collective. */
-void mcpi_march_time_phases(mcpi_march_t *m);
 
 /* Computes the force of the pressure on the walls over the dynamic pressure and the squared length
  * of the body: along the stream (drag) and across it in the plane of the angle of attack (lift).

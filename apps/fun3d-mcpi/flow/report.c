@@ -62,18 +62,6 @@ static void say(const mcpi_march_t *m, rt_text_t *line)
             (long long)m->steps, (long long)sum.back, (long long)m->problem->config->sweeps,
             (long long)sum.sweeps_most, sum.cfl[0], sum.cfl[1], orders,
             m->end == MCPI_CONVERGED ? ", as far as asked" : "", (long long)sum.scaled);
-    const double *s = m->seconds;
-    double step = 0;
-    for (int k = 0; k < MCPI_PHASES; k++)
-        step += s[k];
-    if (step > 0 && m->end != MCPI_DIVERGED)
-        rt_text_add(line,
-                    "; of a step of %.3g ms slopes and residual %.0f %%, Jacobian %.0f %%, LU %.0f "
-                    "%%, sweeps %.0f %%, the rest %.0f %%",
-                    1e3 * step, 100 * (s[MCPI_SLOPES] + s[MCPI_RESIDUAL]) / step,
-                    100 * s[MCPI_JACOBIAN] / step, 100 * s[MCPI_LU] / step,
-                    100 * s[MCPI_SWEEPS] / step,
-                    100 * (s[MCPI_NORM] + s[MCPI_RIGHT] + s[MCPI_UPDATE]) / step);
 }
 
 static void put_history(const mcpi_march_t *m, json_t *json)
@@ -118,9 +106,6 @@ void mcpi_march_result(const void *march, rt_result_t *out)
         rt_json_real(out->json, "courant_least", sum.cfl[0]);
         rt_json_real(out->json, "courant_largest", sum.cfl[1]);
     }
-    json_t *phases = rt_json_object(out->json, "phase_seconds");
-    for (int k = 0; k < MCPI_PHASES; k++)
-        rt_json_real(phases, mcpi_phase_names[k], m->seconds[k]);
     put_history(m, out->json);
     if (rt_finite(m->drag) && rt_finite(m->lift)) {
         rt_json_real(out->json, "drag", m->drag);

@@ -130,20 +130,14 @@ static void check_left(const bench_t *b)
 void mcpi_march_verify_after(void *march, rt_verdict_t *verdict)
 {
     mcpi_march_t *m = march;
-    mcpi_state_left_t *now = &m->left[RT_KEEP_NOTHING];
     mcpi_march_t *ref = mcpi_flow_reference_new(m);
     mcpi_march_keep(m, RT_KEEP_NOTHING); /* what is there now */
     for (int why = 0; why < RT_KEEPS; why++)
         if (m->left[why].w)
             check_left(&(bench_t){m, ref, &m->left[why], verdict});
     mcpi_march_destroy(ref);
-    if (now->end != MCPI_DIVERGED) {
+    if (m->end != MCPI_DIVERGED)
         mcpi_march_forces(m, &m->drag, &m->lift);
-        mcpi_march_time_phases(m);
-        /* what was judged, for the picture */
-        rt_copy(m->field.w, m->space, now->w, RT_HOST,
-                (size_t)(NB * (m->field.rows + m->field.ghosts)) * sizeof *now->w);
-    }
     for (int why = 0; why < RT_KEEPS; why++)
         RT_FREE(m->left[why].w, RT_HOST);
 }
