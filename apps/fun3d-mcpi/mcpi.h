@@ -118,6 +118,8 @@ void mcpi_keep(mcpi_solver_t *s, rt_keep_t why);
 /* Makes R [rows][nb] of a draw: the system's own for 0, else values in (-1, 1), each of which has
  * its own hash, so that no R follows from others. */
 void mcpi_draw_r(const mcpi_system_t *system, uint64_t draw, double *R);
+/* Copies R [rows][nb], scaled, to where the rung wants it. */
+void mcpi_put_r(const mcpi_solver_t *s, const double *R);
 /* Sweeps on from what dq holds; as one launch if no step needs the host. */
 void mcpi_sweeps(mcpi_solver_t *s, int64_t sweeps);
 /* Copy dq [rows + ghosts][nb] to and from host doubles. mcpi_put_dq rounds to the rung's type. */
@@ -131,7 +133,7 @@ void mcpi_convergence_find(mcpi_problem_t *problem);
  * ranks. Collective. */
 uint64_t mcpi_fingerprint(const mcpi_solver_t *s);
 
-/* --- verify.c, work.c --- */
+/* --- judge/, work.c --- */
 
 void mcpi_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict);
 void mcpi_verify_after(void *solver, rt_verdict_t *verdict);

@@ -75,11 +75,7 @@ rt_halo_t **mcpi_halo_new(const mcpi_part_t *part, int nb, const char *transport
 
 void mcpi_halo_copy(rt_halo_t *const *halo, int colours, int colour, int components, double *x)
 {
-    const rt_field_t field = {.data = x,
-                              .type = RT_F64,
-                              .components = components,
-                              .entry_stride = components,
-                              .component_stride = 1};
+    const rt_field_t field = {x, RT_F64, components, components, 1};
     for (int c = 0; halo && c < colours; c++)
         if (colour < 0 || c == colour)
             rt_halo_do(halo[c], RT_HALO_COPY, &field);

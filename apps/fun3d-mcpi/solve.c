@@ -65,15 +65,20 @@ void mcpi_draw_r(const mcpi_system_t *system, uint64_t draw, double *R)
     }
 }
 
+void mcpi_put_r(const mcpi_solver_t *s, const double *R)
+{
+    const size_t n = (size_t)s->view.rows * (size_t)s->view.nb;
+    if (s->kernels->own_layout)
+        s->kernels->put_r(&s->view, R);
+    else if (s->view.R != R)
+        rt_copy(s->view.R, s->space, R, RT_HOST, n * sizeof(double));
+}
+
 /* Makes R, and copies it to where the rung wants it. */
 static void put_right_hand_side(mcpi_solver_t *s)
 {
-    const size_t n = (size_t)s->view.rows * (size_t)s->view.nb;
     mcpi_draw_r(s->problem->system, s->draw, s->R);
-    if (s->kernels->own_layout)
-        s->kernels->put_r(&s->view, s->R);
-    else if (s->space != RT_HOST)
-        rt_copy(s->view.R, s->space, s->R, RT_HOST, n * sizeof(double));
+    mcpi_put_r(s, s->R);
 }
 
 /* --- a rung's arrays --- */
@@ -209,8 +214,7 @@ static rt_field_t field_of(const mcpi_solver_t *s)
 {
     const int nb = s->view.nb;
     const rt_type_t type = s->view.dq_type == MCPI_FP64 ? RT_F64 : RT_F32;
-    return (rt_field_t){
-        .data = s->dq, .type = type, .components = nb, .entry_stride = nb, .component_stride = 1};
+    return (rt_field_t){s->dq, type, nb, nb, 1};
 }
 
 static void exchange(mcpi_solver_t *s, int colour)
@@ -346,7 +350,7 @@ static double residual_now(const mcpi_solver_t *s)
     const mcpi_part_t *part = s->problem->part;
     double *dq = RT_NEW(double, (size_t)((part->rows + part->ghosts) * s->view.nb), RT_HOST);
     mcpi_get_dq(s, dq);
-    const double residual = mcpi_residual(s->problem->matrix, s->problem->matrix->R, dq);
+    const double residual = mcpi_residual(s->problem->matrix, NULL, s->problem->matrix->R, 1, dq);
     RT_FREE(dq, RT_HOST);
     return residual;
 }

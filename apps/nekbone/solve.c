@@ -72,8 +72,9 @@ nek_solver_t *nek_solver_borrow(nek_problem_t *p, const rt_rung_t *rung, const n
     view_to_space(s);
     s->own_halo =
         p->config->communication && (s->space != RT_HOST || rt_halo_is_cut(p->run->opt.transport));
-    s->halo = s->own_halo ? nek_halo_new(p->config, false, p->run->opt.transport, rung->kind, s->space)
-                          : p->halo;
+    s->halo = s->own_halo
+                  ? nek_halo_new(p->config, false, p->run->opt.transport, rung->kind, s->space)
+                  : p->halo;
     s->base = s->space == RT_HOST ? p->b : rt_clone(p->b, points, sizeof(double), s->space);
     make_vectors(s, lender);
     s->history = RT_NEW(double, iterations + 1, RT_HOST);

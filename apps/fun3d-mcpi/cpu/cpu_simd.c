@@ -107,8 +107,8 @@ INLINE double load_dq(const void *dq, mcpi_type_t type, int64_t at)
 #define UNROLL _Pragma("GCC unroll 8")
 #endif
 
-/* Computes dQ = D^-1 b with FP64 factors; overwrites b. */
-INLINE void solve(int nb, const double *LU, double *b, void *dq, mcpi_type_t dq_type, int64_t at)
+/* Computes b = D^-1 b with FP64 factors. */
+INLINE void solve(int nb, const double *LU, double *b)
 {
     UNROLL
     for (int j = 0; j < nb; j++) {
@@ -122,13 +122,6 @@ INLINE void solve(int nb, const double *LU, double *b, void *dq, mcpi_type_t dq_
         UNROLL
         for (int i = 0; i < j; i++)
             b[i] -= LU[j * nb + i] * b[j];
-    }
-    UNROLL
-    for (int i = 0; i < nb; i++) {
-        if (dq_type == MCPI_FP64)
-            ((double *)dq)[at + i] = b[i];
-        else
-            ((float *)dq)[at + i] = (float)b[i];
     }
 }
 
@@ -182,7 +175,12 @@ static const rt_parameter_t parameters[] = {
             double b[MCPI_MAX_NB];                                                          \
             for (int i = 0; i < nb; i++)                                                    \
                 b[i] = view->R[row * nb + i] - (double)sum[i / LANES][i % LANES];           \
-            solve(nb, view->LU + row * nb * nb, b, dq, dq_type, row * nb);                  \
+            if (wide)                                                                       \
+                mcpi_solve_block(nb, view->LU + row * nb * nb, b, b);                       \
+            else                                                                            \
+                solve(nb, view->LU + row * nb * nb, b);                                     \
+            for (int i = 0; i < nb; i++)                                                    \
+                mcpi_put_value(dq, dq_type, row *nb + i, b[i]);                             \
         }                                                                                   \
     }
 DEFINE_RANGE(vec32, float)

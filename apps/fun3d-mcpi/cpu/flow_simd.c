@@ -121,15 +121,8 @@ static double norm(const mcpi_field_t *f, const void *before)
 /* Rounds a block to the type of O. */
 INLINE void put_block(void *O, mcpi_type_t type, int64_t at, double scale, const double *block)
 {
-    for (int v = 0; v < MCPI_Q * MCPI_Q; v++) {
-        const double x = scale * block[v];
-        if (type == MCPI_FP64)
-            ((double *)O)[at + v] = x;
-        else if (type == MCPI_FP32)
-            ((float *)O)[at + v] = (float)x;
-        else
-            ((uint16_t *)O)[at + v] = type == MCPI_FP16 ? mcpi_to_fp16(x) : mcpi_to_bf16(x);
-    }
+    for (int v = 0; v < MCPI_Q * MCPI_Q; v++)
+        mcpi_put_value(O, type, at + v, scale * block[v]);
 }
 
 INLINE void row(const mcpi_field_t *f, int64_t i, mcpi_type_t type)

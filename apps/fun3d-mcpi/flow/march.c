@@ -89,11 +89,7 @@ double mcpi_march_courant(const mcpi_config_t *config, double norm)
 static void exchange(mcpi_march_t *m, double *data, int stride)
 {
     for (int first = 0; m->halo && first < stride; first += MCPI_Q) {
-        const rt_field_t field = {.data = data + first,
-                                  .type = RT_F64,
-                                  .components = MCPI_Q,
-                                  .entry_stride = stride,
-                                  .component_stride = 1};
+        const rt_field_t field = {data + first, RT_F64, MCPI_Q, stride, 1};
         for (int c = 0; c < m->problem->part->colours; c++)
             rt_halo_do(m->halo[c], RT_HALO_COPY, &field);
     }

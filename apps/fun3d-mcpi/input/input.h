@@ -269,9 +269,11 @@ mcpi_matrix_t *mcpi_matrix_new(const mcpi_source_t *source, mcpi_part_t *part);
 void mcpi_matrix_destroy(mcpi_matrix_t *matrix);
 /* Computes R = A dQ. dq: host [rows + ghosts][nb] with current ghosts. */
 void mcpi_matrix_multiply(mcpi_matrix_t *matrix, const double *dq);
-/* Returns ||R - A dQ|| / ||R|| over all ranks: Euclidean norms of all values, neither scaled nor
- * weighted, so that the rows of large cells count most. dq as above. Collective. */
-double mcpi_residual(const mcpi_matrix_t *matrix, const double *R, const double *dq);
+/* In judge/oracle.c. Returns |factor R - A dQ| / |R| over all ranks: Euclidean norms of all values, not weighted, so that
+ * the rows of large cells count most. R is scaled by 2^-exponent[row], or not, if that is NULL. dq:
+ * host [rows + ghosts][nb] with current ghosts. Collective. */
+double mcpi_residual(const mcpi_matrix_t *matrix, const int *exponent, const double *R,
+                     double factor, const double *dq);
 
 /* --- system.c: the system that is swept --- */
 
@@ -300,7 +302,7 @@ size_t mcpi_chunk_bytes(const mcpi_system_t *system, int64_t first, int64_t last
 void mcpi_chunk_rows(const mcpi_system_t *system, int64_t first, int64_t last, void *to);
 /* Returns all of O in chunks, in `space`. */
 void *mcpi_chunks_new(const mcpi_system_t *system, rt_space_t space);
-/* Computes x = D^-1 b with D of LU above, nb values. */
+/* Computes x = D^-1 b with D of LU above, nb values; x may be b. */
 void mcpi_solve_block(int nb, const double *LU, const double *b, double *x);
 
 size_t mcpi_type_size(mcpi_type_t type);
@@ -314,7 +316,15 @@ double mcpi_from_bf16(uint16_t x);
 /* Returns value k of an array of that type, as a double. */
 double mcpi_value(const void *array, mcpi_type_t type, int64_t k);
 /* Rounds x to value k of such an array. */
-void mcpi_put_value(void *array, mcpi_type_t type, int64_t k, double x);
+static inline void mcpi_put_value(void *array, mcpi_type_t type, int64_t k, double x)
+{
+    if (type == MCPI_FP64)
+        ((double *)array)[k] = x;
+    else if (type == MCPI_FP32)
+        ((float *)array)[k] = (float)x;
+    else
+        ((uint16_t *)array)[k] = type == MCPI_FP16 ? mcpi_to_fp16(x) : mcpi_to_bf16(x);
+}
 
 RT_C_END
 #endif

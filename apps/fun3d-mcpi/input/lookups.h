@@ -19,11 +19,7 @@ static inline bool mcpi_has_ghost(const mcpi_graph_t *graph, const mcpi_piece_t 
 static inline void mcpi_piece_update(const mcpi_piece_t *piece, rt_type_t type, int components,
                                      void *x)
 {
-    const rt_field_t field = {.data = x,
-                              .type = type,
-                              .components = components,
-                              .entry_stride = components,
-                              .component_stride = 1};
+    const rt_field_t field = {x, type, components, components, 1};
     if (piece->halo)
         rt_halo_do(piece->halo, RT_HALO_COPY, &field);
 }

@@ -65,16 +65,6 @@ double mcpi_value(const void *array, mcpi_type_t type, int64_t k)
     }
 }
 
-void mcpi_put_value(void *array, mcpi_type_t type, int64_t k, double x)
-{
-    if (type == MCPI_FP64)
-        ((double *)array)[k] = x;
-    else if (type == MCPI_FP32)
-        ((float *)array)[k] = (float)x;
-    else
-        ((uint16_t *)array)[k] = type == MCPI_FP16 ? mcpi_to_fp16(x) : mcpi_to_bf16(x);
-}
-
 /* Writes from[n] times `scale`, rounded. Returns false if a finite value is not finite any more. */
 static bool round_row(const double *from, int64_t n, double scale, mcpi_type_t type, void *array,
                       int64_t at)

@@ -30,9 +30,10 @@ const mcpi_flow_oracle_t *mcpi_flow_oracle_get(mcpi_march_t *ref, uint64_t draw,
 mcpi_march_t *mcpi_flow_reference_new(const mcpi_march_t *m);
 /* Copies n doubles of the rung to a new host array. */
 double *mcpi_flow_take(const mcpi_march_t *m, const double *x, int64_t n);
-/* The same of what the sweeps read, in block CSR whatever the rung's layout. */
+/* The same of what the sweeps read: O in block CSR whatever the rung's layout, and `values` of each row
+ * of x, which are at[] bytes from x on; in order, if that is NULL. */
 void *mcpi_flow_take_O(const mcpi_march_t *m);
-double *mcpi_flow_take_LU(const mcpi_march_t *m);
-double *mcpi_flow_take_right(const mcpi_march_t *m);
+double *mcpi_flow_take_rows(const mcpi_march_t *m, const void *x, const uint64_t *at,
+                            size_t values);
 
 #endif

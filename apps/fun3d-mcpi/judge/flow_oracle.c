@@ -78,7 +78,7 @@ void *mcpi_flow_take_O(const mcpi_march_t *m)
     return O;
 }
 
-static double *take_values(const mcpi_march_t *m, const void *x, const uint64_t *at, size_t values)
+double *mcpi_flow_take_rows(const mcpi_march_t *m, const void *x, const uint64_t *at, size_t values)
 {
     const int64_t rows = m->field.rows;
     double *to = RT_NEW(double, (size_t)rows *values, RT_HOST);
@@ -88,16 +88,6 @@ static double *take_values(const mcpi_march_t *m, const void *x, const uint64_t 
     take_rows(m, x, at, first, values * sizeof *to, (unsigned char *)to);
     RT_FREE(first, RT_HOST);
     return to;
-}
-
-double *mcpi_flow_take_LU(const mcpi_march_t *m)
-{
-    return take_values(m, m->field.LU, m->field.LU_at, MCPI_Q * MCPI_Q);
-}
-
-double *mcpi_flow_take_right(const mcpi_march_t *m)
-{
-    return take_values(m, m->field.right, m->field.right_at, MCPI_Q);
 }
 
 double mcpi_flow_difference(int64_t rows, const double *a, const double *b, double scale)

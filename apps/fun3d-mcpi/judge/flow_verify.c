@@ -204,7 +204,7 @@ static void check_blocks(bench_t *b, blocks_t *made)
     double worst[3] = {0}, factors = 0;
     m->phases->jacobian(f);
     made->O = mcpi_flow_take_O(m);
-    made->D = mcpi_flow_take_LU(m);
+    made->D = mcpi_flow_take_rows(m, f->LU, f->LU_at, BLOCK);
     made->scale = mcpi_flow_take(m, f->scale, b->rows);
     const size_t each = (size_t)(2 * m->problem->part->longest) * BLOCK;
     double *scratch = RT_NEW(double, (size_t)rt_threads() * each, RT_HOST);
@@ -224,7 +224,7 @@ static void check_blocks(bench_t *b, blocks_t *made)
     rt_comm_max(worst + 2, 1);
     rt_verdict_true(b->verdict, "rows scaled by the power of two of the rate", worst[2] == 0);
     m->phases->factor(f);
-    made->LU = mcpi_flow_take_LU(m);
+    made->LU = mcpi_flow_take_rows(m, f->LU, f->LU_at, BLOCK);
     for (int64_t i = 0; i < b->rows; i++)
         factors =
             fmax(factors, mcpi_factor_error(NB, made->LU + BLOCK * i, made->D + BLOCK * i, 1));
@@ -263,7 +263,7 @@ static void check_sweeps(bench_t *b, const blocks_t *made)
     double *want = RT_NEW(double, values, RT_HOST), *off = RT_NEW(double, values, RT_HOST);
     double *got = RT_NEW(double, values, RT_HOST), most[2] = {0, 0}, differ = 0, change = 0;
     m->phases->right(&m->field);
-    b->host.right = mcpi_flow_take_right(m);
+    b->host.right = mcpi_flow_take_rows(m, m->field.right, m->field.right_at, NB);
     for (int64_t k = 0; k < NB * b->rows; k++)
         differ += ((const double *)b->host.right)[k] != made->scale[k / NB] * b->host.R[k];
     rt_comm_max(&differ, 1);

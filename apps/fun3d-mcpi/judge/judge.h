@@ -65,8 +65,5 @@ double mcpi_error(const double *got, const double *want, const double *e, int64_
 double mcpi_rounded(double x, mcpi_type_t type);
 /* Returns |LU - scale D| of one block, of nb rows, over 16 times its rounding error. */
 double mcpi_factor_error(int nb, const double *LU, const double *D, double scale);
-/* Returns |factor R - A dQ| / |R| of t->R with the exact matrix, over all ranks; factor 0: |A dQ| /
- * |R|. */
-double mcpi_defect(const mcpi_bench_t *t, double factor, const double *dq);
 
 #endif

@@ -147,25 +147,26 @@ void mcpi_measure_spread(const mcpi_bench_t *t, const double *R, int64_t sweeps,
         t->got[v] -= dq[v];
 }
 
-double mcpi_defect(const mcpi_bench_t *t, double factor, const double *dq)
+double mcpi_residual(const mcpi_matrix_t *A, const int *exponent, const double *R, double factor,
+                     const double *dq)
 {
-    const mcpi_matrix_t *A = t->p->matrix;
-    const int nb = t->nb;
+    const mcpi_part_t *part = A->part;
+    const int nb = A->nb;
     double rr = 0, bb = 0;
 #ifdef _OPENMP
 #pragma omp parallel for schedule(static) reduction(+ : rr, bb)
 #endif
-    for (int64_t i = 0; i < t->part->rows; i++) {
+    for (int64_t i = 0; i < part->rows; i++) {
         double r[MCPI_MAX_NB];
         for (int k = 0; k < nb; k++) {
-            const double R = ldexp(t->R[i * nb + k], t->system->exponent[i]);
-            r[k] = factor * R;
-            bb += R * R;
+            const double value = ldexp(R[i * nb + k], exponent ? exponent[i] : 0);
+            r[k] = factor * value;
+            bb += value * value;
             for (int j = 0; j < nb; j++)
                 r[k] -= A->D[(i * nb + j) * nb + k] * dq[i * nb + j];
         }
-        for (int64_t b = t->part->start[i]; b < t->part->start[i + 1]; b++) {
-            const double *x = dq + (int64_t)t->part->column[b] * nb;
+        for (int64_t b = part->start[i]; b < part->start[i + 1]; b++) {
+            const double *x = dq + (int64_t)part->column[b] * nb;
             for (int j = 0; j < nb; j++)
                 for (int k = 0; k < nb; k++)
                     r[k] -= A->O[(b * nb + j) * nb + k] * x[j];
@@ -188,14 +189,15 @@ const mcpi_oracle_t *mcpi_oracle_get(const mcpi_bench_t *t, void **known)
         o = rt_alloc(1, sizeof *o + (t->all + 2 * rows) * sizeof(double), RT_HOST);
         memset(o, 0, sizeof *o);
         mcpi_oracle_sweeps(t, t->R, sweeps, 0, o->data);
-        o->residual = mcpi_defect(t, 1, o->data);
+        o->residual = mcpi_residual(t->p->matrix, t->system->exponent, t->R, 1, o->data);
         *known = o;
     }
     double *spread = o->data + t->all + (size_t)level * rows;
     if (!o->is_known[level]) {
         mcpi_measure_spread(t, t->R, sweeps, o->data);
         memcpy(spread, t->spread, rows * sizeof *spread);
-        o->residual_spread[level] = mcpi_defect(t, 0, t->got);
+        o->residual_spread[level] =
+            mcpi_residual(t->p->matrix, t->system->exponent, t->R, 0, t->got);
         o->is_known[level] = true;
     }
     memcpy(t->spread, spread, rows * sizeof *spread);
