@@ -14,7 +14,7 @@ apps_gfnn_wave_libgfnn_a_SOURCES = \
 	apps/gfnn-wave/operator/parity.h apps/gfnn-wave/operator/strain.h \
 	apps/gfnn-wave/operator/apply.c apps/gfnn-wave/operator/element.c \
 	apps/gfnn-wave/loops/node.h apps/gfnn-wave/loops/loops.hpp apps/gfnn-wave/loops/table.hpp \
-	apps/gfnn-wave/loops/rows.hpp apps/gfnn-wave/loops/blocks.hpp apps/gfnn-wave/precond/precond.c \
+	apps/gfnn-wave/loops/rows.hpp apps/gfnn-wave/loops/blocks.hpp apps/gfnn-wave/loops/network.hpp apps/gfnn-wave/precond/precond.c \
 	apps/gfnn-wave/solve/cg.h apps/gfnn-wave/solve/cg.c apps/gfnn-wave/solve/step.c \
 	apps/gfnn-wave/solve/arrays.c apps/gfnn-wave/solve/memory.c apps/gfnn-wave/output/paper.c \
 	apps/gfnn-wave/output/picture.c apps/gfnn-wave/output/result.c \

@@ -36,9 +36,10 @@ history = rung['residual_history']
 assert len(history) == rung['iterations'][-1] + 1 and history[0] == 1 and history[-1] == rung['residual'] < 1e-8, history
 EOF
 
-# The text of the Kokkos rungs for GPUs: the operator, and sweeps in one pass, which cost no iteration.
+# The text of the Kokkos rungs for GPUs: predictor, operator, and sweeps in one pass, which cost no iteration.
 "$program" --list --rung kokkos --device cpu >list.out
 if ! grep -A 2 '^kokkos ' list.out | grep -q 'absent:'; then
+    each on_cpu <<<"--elements 9x6x7 --rung predict-kokkos --choose threads=1 --precond {gf8,gfm2,gfm4,gfm8,gf8 --reach 6}"
     for faces in periodic free; do
         on_cpu team --elements 33x17x9 --faces $faces --rung kokkos --choose threads=1
         sweeps="--elements 18x11x10 --faces $faces --steps 2 --precond cheb --json"

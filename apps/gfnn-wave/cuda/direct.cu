@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(THREADS)
 static void apply(const gfnn_view_t *view, const gfnn_network_t *network, const void *r, float *z)
 {
     const gfnn_tiling_t tiling = gfnn_tiling(view->box->n, TX, TY, 1);
-    const gfnn_net_job_t job(view, network, r, z);
+    const gfnn_net_job_t job = gfnn_taps_job(view, network, r, z);
     gfnn_fixed_network(network->form, network->kernels, network->reach, [&](auto M, auto ND) {
         direct<M(), ND()><<<tiling.blocks(), THREADS, 0, rt_stream()>>>(job, tiling);
         RT_CUDA_LAUNCHED();

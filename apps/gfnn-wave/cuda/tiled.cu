@@ -76,51 +76,24 @@ static __device__ __forceinline__ void nodes(const gfnn_net_job_t &job, int i, i
                                              const float *p2, const float *p3, const float *taps)
 {
     using H = shape_t<M, ND>;
-    constexpr int B = H::B, W = H::W, column = B + 2 * ND, tap_floats = gfnn_tap_floats<M>;
+    constexpr int B = H::B, column = B + 2 * ND;
     const int last = i < job.n[0] && j < job.n[1] ? job.n[2] - 1 - k : -1;
     if (last < 0)
         return;
-    const int at = job.bare.at(i, j, k);
-    const auto coefficient = [&](int q, int n) {
-        return job.coefficient(q, at + (n < last ? n : last) * job.bare.slab);
-    };
-    gfnn_sums_t<M, ND, B, 2> sums;
-    sums.begin(coefficient);
-#pragma unroll 1
-    for (int dy = 0; dy < W; dy++)
-#pragma unroll 1
-        for (int dx = 0; dx < W; dx++) {
-            const float *K = taps + (dy * W + dx) * tap_floats;
-            float r[3][column];
+    gfnn_nodes<M, ND, B>(job, i, j, k, last, taps, [=](int dx, int dy, float(&r)[3][column]) {
 #pragma unroll
-            for (int e = 0; e < column; e++) {
-                const int l = group * B + e;
-                const float *layer =
-                    (l < H::STEP                        ? p0 + l * H::layer
-                     : l < 2 * H::STEP || H::parts == 2 ? p1 + (l - H::STEP) * H::layer
-                     : l < 3 * H::STEP                  ? p2 + (l - 2 * H::STEP) * H::layer
-                                                        : p3 + (l - 3 * H::STEP) * H::layer) +
-                    dy * H::NX + dx;
+        for (int e = 0; e < column; e++) {
+            const int l = group * B + e;
+            const float *layer = (l < H::STEP                        ? p0 + l * H::layer
+                                  : l < 2 * H::STEP || H::parts == 2 ? p1 + (l - H::STEP) * H::layer
+                                  : l < 3 * H::STEP ? p2 + (l - 2 * H::STEP) * H::layer
+                                                    : p3 + (l - 3 * H::STEP) * H::layer) +
+                                 dy * H::NX + dx;
 #pragma unroll
-                for (int c = 0; c < 3; c++)
-                    r[c][e] = layer[c * H::plane];
-            }
-            sums.line(dx - ND, dy - ND);
-#pragma unroll
-            for (int dz = 0; dz < W; dz++)
-                sums.tap(K + dz * W * W * tap_floats, dz - ND,
-                         [&](int c, int n) { return r[c][n + dz]; });
+            for (int c = 0; c < 3; c++)
+                r[c][e] = layer[c * H::plane];
         }
-    const int own = job.wide.at(i, j, k);
-#pragma unroll
-    for (int n = 0; n < B; n++) {
-        float z[3];
-        sums.end(coefficient, n, z);
-#pragma unroll
-        for (int c = 0; c < 3; c++)
-            if (n <= last)
-                job.z[c * job.wide.plane + own + n * job.wide.slab] = z[c];
-    }
+    });
 }
 
 template <int M, int ND>
@@ -160,7 +133,7 @@ __global__ void __launch_bounds__(shape_t<M, ND>::threads, 1)
 
 static void apply(const gfnn_view_t *view, const gfnn_network_t *network, const void *r, float *z)
 {
-    const gfnn_net_job_t job(view, network, r, z);
+    const gfnn_net_job_t job = gfnn_taps_job(view, network, r, z);
     gfnn_fixed_network(network->form, network->kernels, network->reach, [&](auto M, auto ND) {
         using H = shape_t<M(), ND()>;
         const int64_t *n = view->box->n;
