@@ -36,19 +36,6 @@ struct back_end_t : gfnn_host_loops_t<for_t>,
     }
 };
 
-constexpr gfnn_loops_t in_double = gfnn_loops_of<back_end_t, double>::table();
-constexpr gfnn_loops_t in_single = gfnn_loops_of<back_end_t, float>::table();
-
-constexpr gfnn_vectors_t table()
-{
-    gfnn_vectors_t t = gfnn_vectors_of_back_end<back_end_t>::table();
-    t.scalars = &gfnn_scalars_host;
-    t.memory = back_end_t::memory;
-    t.loops[GFNN_DOUBLE] = &in_double;
-    t.loops[GFNN_SINGLE] = &in_single;
-    return t;
-}
-
 } // namespace
 
-extern "C" const gfnn_vectors_t gfnn_vectors_cpu = table();
+extern "C" const gfnn_vectors_t gfnn_vectors_cpu = gfnn_vectors_of_back_end<back_end_t>::table();

@@ -169,6 +169,8 @@ static void launch_rows(void (*kernel)(gfnn_rows_t, P...), const gfnn_view_t *vi
 }
 
 struct back_end_t {
+    using half = __half;
+
     template <class Loop> static void run(const gfnn_view_t *view, const Loop &loop)
     {
         launch_rows(plain_kernel<Loop>, view, loop);
@@ -216,6 +218,10 @@ struct back_end_t {
     }
     static constexpr auto smooth32 = gfnn_cuda_smooth32;
     static constexpr auto wrap = gfnn_cuda_wrap;
+    static constexpr auto share = gfnn_cuda_share;
+    static constexpr auto unshare = gfnn_cuda_unshare;
+    static constexpr std::nullptr_t memory = nullptr;
+    static constexpr const gfnn_scalars_t *scalars = &gfnn_scalars_cuda;
 
     static void set_up(gfnn_view_t *view, const gfnn_form_t *form)
     {
@@ -247,41 +253,4 @@ struct back_end_t {
     }
 };
 
-/* With z in 16 bits too. */
-template <class T> struct loops_t : gfnn_loops_of<back_end_t, T> {
-    using base = gfnn_loops_of<back_end_t, T>;
-
-    static void dots_low(const gfnn_view_t *view, gfnn_cg_t *cg, const uint16_t *z, const void *r,
-                         const void *q)
-    {
-        base::dots_of(view, cg, reinterpret_cast<const __half *>(z), r, q);
-    }
-    static void direction_low(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, void *x,
-                              const uint16_t *z, void *p)
-    {
-        base::turn(view, cg, first, x, reinterpret_cast<const __half *>(z), p);
-    }
-    static constexpr gfnn_loops_t table()
-    {
-        gfnn_loops_t t = base::table();
-        t.dots_low = dots_low;
-        t.direction_low = direction_low;
-        return t;
-    }
-};
-
-static constexpr gfnn_loops_t in_double = loops_t<double>::table();
-static constexpr gfnn_loops_t in_single = loops_t<float>::table();
-
-static constexpr gfnn_vectors_t table()
-{
-    gfnn_vectors_t t = gfnn_vectors_of_back_end<back_end_t>::table();
-    t.scalars = &gfnn_scalars_cuda;
-    t.loops[GFNN_DOUBLE] = &in_double;
-    t.loops[GFNN_SINGLE] = &in_single;
-    t.share = gfnn_cuda_share;
-    t.unshare = gfnn_cuda_unshare;
-    return t;
-}
-
-extern "C" const gfnn_vectors_t gfnn_vectors_cuda = table();
+extern "C" const gfnn_vectors_t gfnn_vectors_cuda = gfnn_vectors_of_back_end<back_end_t>::table();

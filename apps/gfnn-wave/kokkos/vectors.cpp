@@ -193,19 +193,6 @@ struct BackEnd : std::conditional_t<on_host, gfnn_host_loops_t<For>, OnDevice>,
     }
 };
 
-constexpr gfnn_loops_t in_double = gfnn_loops_of<BackEnd, double>::table();
-constexpr gfnn_loops_t in_single = gfnn_loops_of<BackEnd, float>::table();
-
-constexpr gfnn_vectors_t table()
-{
-    gfnn_vectors_t t = gfnn_vectors_of_back_end<BackEnd>::table();
-    t.scalars = &gfnn_scalars_host;
-    t.memory = BackEnd::memory;
-    t.loops[GFNN_DOUBLE] = &in_double;
-    t.loops[GFNN_SINGLE] = &in_single;
-    return t;
-}
-
 } // namespace
 
 const float *gfnn_kokkos::inverse_of(const gfnn_view_t *view)
@@ -213,4 +200,4 @@ const float *gfnn_kokkos::inverse_of(const gfnn_view_t *view)
     return gfnn_rows_data(view)->inverse;
 }
 
-RT_KOKKOS_TABLE(gfnn_vectors_t, gfnn_vectors_kokkos, table());
+RT_KOKKOS_TABLE(gfnn_vectors_t, gfnn_vectors_kokkos, gfnn_vectors_of_back_end<BackEnd>::table());

@@ -118,7 +118,12 @@ struct gfnn_invert_t {
     }
 };
 
+/* The back end's part of table.hpp that is not loops of loops.hpp. */
 template <class L> struct gfnn_blocks_of {
+    using half = void;
+    static constexpr const gfnn_scalars_t *scalars = &gfnn_scalars_host;
+    static constexpr std::nullptr_t share = nullptr, unshare = nullptr;
+
     template <class T>
     static void update_bj(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, const void *q,
                           void *r, float *z)

@@ -6,7 +6,9 @@
  *     L::sum(view, loop)                      returns its sum
  *     L::run_cg(view, cg, loop)               with the scalars of cg, in which it leaves its sums
  *     L::run_low(view, cg, loop, precision, low)     the same, and what the preconditioner gets
- *     L::half                                 the type of 16-bit z; void: none
+ *     L::half                                 what a 16-bit z is in its loops; void: there is none
+ *
+ * The rest of L are functions of the tables themselves.
  */
 #ifndef GFNN_TABLE_HPP
 #define GFNN_TABLE_HPP
@@ -31,35 +33,28 @@ template <class L, class T> struct gfnn_loops_of {
         const gfnn_update_t<T> loop = {{}, static_cast<const T *>(q), static_cast<T *>(r)};
         L::run_low(view, cg, loop, precision, low);
     }
-    template <class Z>
-    static void dots_of(const gfnn_view_t *view, gfnn_cg_t *cg, const Z *z, const void *r,
-                        const void *q)
+    /* z is given as 32 or 16 bits, which are a Z. */
+    template <class Given, class Z = Given>
+    static void dots(const gfnn_view_t *view, gfnn_cg_t *cg, const Given *given, const void *r,
+                     const void *q)
     {
+        const Z *z = reinterpret_cast<const Z *>(given);
         const T *of_r = static_cast<const T *>(r), *of_q = static_cast<const T *>(q);
         if (q)
             L::run_cg(view, cg, gfnn_dots_t<true, T, Z>{{}, z, of_r, of_q});
         else
             L::run_cg(view, cg, gfnn_dots_t<false, T, Z>{{}, z, of_r, of_r});
     }
-    template <class Z>
-    static void turn(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, void *x, const Z *z,
-                     void *p)
+    template <class Given, class Z = Given>
+    static void direction(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, void *x,
+                          const Given *given, void *p)
     {
+        const Z *z = reinterpret_cast<const Z *>(given);
         T *to = static_cast<T *>(x), *along = static_cast<T *>(p);
         if (first)
             L::run_cg(view, cg, gfnn_direction_t<true, T, Z>{{}, to, z, along});
         else
             L::run_cg(view, cg, gfnn_direction_t<false, T, Z>{{}, to, z, along});
-    }
-    static void dots(const gfnn_view_t *view, gfnn_cg_t *cg, const float *z, const void *r,
-                     const void *q)
-    {
-        dots_of(view, cg, z, r, q);
-    }
-    static void direction(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, void *x,
-                          const float *z, void *p)
-    {
-        turn(view, cg, first, x, z, p);
     }
     static void arrive(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, const void *x,
                        const void *p, double *du)
@@ -79,15 +74,21 @@ template <class L, class T> struct gfnn_loops_of {
         t.renew = renew;
         t.update = update;
         t.update_bj = L::template update_bj<T>;
-        t.dots = dots;
-        t.direction = direction;
+        t.dots = dots<float>;
+        t.direction = direction<float>;
         t.arrive = arrive;
+        if constexpr (!std::is_void_v<typename L::half>) {
+            t.dots_low = dots<uint16_t, typename L::half>;
+            t.direction_low = direction<uint16_t, typename L::half>;
+        }
         return t;
     }
 };
 
-/* The functions that all back ends have from here; its own ones it adds. */
 template <class L> struct gfnn_vectors_of_back_end {
+    static constexpr gfnn_loops_t in_double = gfnn_loops_of<L, double>::table();
+    static constexpr gfnn_loops_t in_single = gfnn_loops_of<L, float>::table();
+
     static void fill(const gfnn_view_t *view, double value, double *x)
     {
         L::run(view, gfnn_fill_t<double>{{}, value, x});
@@ -130,6 +131,9 @@ template <class L> struct gfnn_vectors_of_back_end {
     static constexpr gfnn_vectors_t table()
     {
         gfnn_vectors_t t = {};
+        t.scalars = L::scalars;
+        t.loops[GFNN_DOUBLE] = &in_double;
+        t.loops[GFNN_SINGLE] = &in_single;
         t.fill = fill;
         t.fill32 = fill32;
         t.dot = dot;
@@ -144,6 +148,9 @@ template <class L> struct gfnn_vectors_of_back_end {
         t.wrap = L::wrap;
         t.set_up = L::set_up;
         t.tear_down = L::tear_down;
+        t.memory = L::memory;
+        t.share = L::share;
+        t.unshare = L::unshare;
         return t;
     }
 };
