@@ -366,8 +366,8 @@ static void test_refusals(void)
     check_refused(&config, "--model uniform:0: must be uniform:VS with VS above 0, in m/s");
     config.model = "haed";
     check_refused(&config, "--model haed: must be head, uniform, or a file: No such file");
-    config.model = gfnn_test_input("samples.py", &path);
-    check_refused(&config, "samples.py: no voxel file");
+    config.model = gfnn_test_input("gf8-dt20us.gfnn", &path);
+    check_refused(&config, "gf8-dt20us.gfnn: no voxel file");
     config.model = gfnn_test_input("ball.voxels", &path);
     config = gfnn_test_config(12, 10, 9, GFNN_FREE);
     config.model = gfnn_test_input("ball.voxels", &path);

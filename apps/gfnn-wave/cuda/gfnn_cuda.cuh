@@ -30,7 +30,6 @@ struct __align__(16) gfnn_material_t
 struct gfnn_operator_data_t {
     gfnn_material_t *material; /* [GFNN_MAX_IDS], device */
     gfnn_parts_t parts;        /* device; NULL without dots */
-    int multiprocessors;
 };
 
 /* Returns whether all of a periodic box is on this rank. */
@@ -101,9 +100,6 @@ static inline void gfnn_operator_data_new(gfnn_view_t *view, size_t blocks)
         data->parts.partial = RT_NEW(double, blocks, RT_DEVICE);
         data->parts.ticket = static_cast<unsigned *>(rt_clone(&none, 1, sizeof none, RT_DEVICE));
     }
-    int device;
-    RT_CUDA(cudaGetDevice(&device));
-    RT_CUDA(cudaDeviceGetAttribute(&data->multiprocessors, cudaDevAttrMultiProcessorCount, device));
     view->data = data;
 }
 

@@ -36,9 +36,9 @@ static __device__ __forceinline__ int3 gfnn_tile(const gfnn_tiling_t &t)
 /* Returns the layers of a block that walks along z in steps of `layers`, with one block at a time
  * on a multiprocessor: enough blocks to fill the device in whole waves, and few starts, each of
  * which costs `start` steps. */
-static inline int gfnn_depth(const int64_t nodes[3], int width, int height, int layers, int start,
-                             int multiprocessors)
+static inline int gfnn_depth(const int64_t nodes[3], int width, int height, int layers, int start)
 {
+    const int multiprocessors = rt_device_gpu()->multiprocessors;
     const int steps = static_cast<int>(rt_blocks(nodes[2], layers));
     const int64_t columns = gfnn_tiling(nodes, width, height, static_cast<int>(nodes[2])).blocks();
     int best = steps;
@@ -52,14 +52,6 @@ static inline int gfnn_depth(const int64_t nodes[3], int width, int height, int 
         }
     }
     return best * layers;
-}
-
-static inline int gfnn_multiprocessors()
-{
-    int device, multiprocessors;
-    RT_CUDA(cudaGetDevice(&device));
-    RT_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-    return multiprocessors;
 }
 
 /* --- hooks of the rungs whose view->data is just the taps --- */

@@ -240,7 +240,6 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT)
 static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
 {
     constexpr size_t bytes = BARRIER_BYTES + layers_t::bytes;
-    const auto *data = static_cast<const gfnn_operator_data_t *>(view->data);
     const gfnn_job_t<double> job(view, a);
     if (job.empty())
         return;
@@ -248,7 +247,7 @@ static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
     const int columns_x = rt_blocks(job.hi[0] - job.lo[0], TX);
     const int columns = columns_x * rt_blocks(job.hi[1] - job.lo[1], TY);
     const int work = columns * (job.hi[2] - job.lo[2]);
-    const unsigned resident = RESIDENT * data->multiprocessors;
+    const unsigned resident = RESIDENT * rt_device_gpu()->multiprocessors;
     const unsigned most = rt_blocks(work, GFNN_LEAST_LAYERS);
     const unsigned blocks = resident < most ? resident : most;
     gfnn_allow_shared(apply_kernel, bytes);

@@ -295,9 +295,9 @@ struct plan_t {
 
 /* A block writes a layer of nodes in pieces of own_columns, which begin and end within a sector of
  * memory: that costs about one node more. */
-template <class S>
-static plan_t plan(const int lo[3], const int hi[3], const int *choice, int multiprocessors)
+template <class S> static plan_t plan(const int lo[3], const int hi[3], const int *choice)
 {
+    const int multiprocessors = rt_device_gpu()->multiprocessors;
     plan_t p;
     const int layers = hi[2] - lo[2];
     p.blocks =
@@ -335,10 +335,10 @@ template <class T, bool dot> static void apply_as(const gfnn_view_t *view, const
             rt_fill(a->dot, view->space, 0, sizeof *a->dot);
         return;
     }
-    const int *choice = view->choice, here = data->multiprocessors;
-    const plan_t row = plan<typename shapes::long_t>(job.lo, job.hi, choice, here);
-    const plan_t square = plan<typename shapes::square_t>(job.lo, job.hi, choice, here);
-    const plan_t narrow = plan<typename shapes::narrow_t>(job.lo, job.hi, choice, here);
+    const int *choice = view->choice;
+    const plan_t row = plan<typename shapes::long_t>(job.lo, job.hi, choice);
+    const plan_t square = plan<typename shapes::square_t>(job.lo, job.hi, choice);
+    const plan_t narrow = plan<typename shapes::narrow_t>(job.lo, job.hi, choice);
     int tile = choice ? choice[0] : 0;
     if (tile == 0)
         tile = row.cost <= square.cost && row.cost <= narrow.cost ? 1

@@ -392,7 +392,7 @@ static void run(const gfnn_view_t *view, const gfnn_network_t *network, const __
     const int n[3] = {static_cast<int>(box->n[0]), static_cast<int>(box->n[1]),
                       static_cast<int>(box->n[2])};
     /* A block waits for B and its first planes for about the time of three plane steps. */
-    const int depth = gfnn_depth(box->n, H::width, H::height, H::warps_z, 3, data->multiprocessors);
+    const int depth = gfnn_depth(box->n, H::width, H::height, H::warps_z, 3);
     job_t job = {gfnn_lines_t(box->wide),
                  gfnn_lines_t(box->bare),
                  gfnn_tiling(box->n, H::width, H::height, depth),
@@ -430,7 +430,6 @@ static void set_up(gfnn_view_t *view, const gfnn_network_t *network)
     data_t *data = RT_NEW(data_t, 1, RT_HOST);
     for (int q = 0; q < GFNN_MAX_COEF; q++)
         data->scale[q] = largest(network, q);
-    data->multiprocessors = gfnn_multiprocessors();
     fixed_shape(network->form, network->kernels, [&](auto M) {
         constexpr size_t bytes = shape_t<M()>::b_bytes;
         __half *B = RT_NEW(__half, bytes / sizeof(__half), RT_HOST);

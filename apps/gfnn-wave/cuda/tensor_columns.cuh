@@ -87,7 +87,6 @@ template <class F> static void fixed_shape(int form, int64_t kernels, F f)
 struct data_t {
     uint4 *B; /* fragments, in the order of steps */
     float scale[GFNN_MAX_COEF];
-    int multiprocessors;
 };
 
 /* --- B --- */

@@ -137,7 +137,7 @@ static void apply(const gfnn_view_t *view, const gfnn_network_t *network, const 
     gfnn_fixed_network(network->form, network->kernels, network->reach, [&](auto M, auto ND) {
         using H = shape_t<M(), ND()>;
         const int64_t *n = view->box->n;
-        const int depth = gfnn_depth(n, TX, H::TY, H::STEP, 1, gfnn_multiprocessors());
+        const int depth = gfnn_depth(n, TX, H::TY, H::STEP, 1);
         const gfnn_tiling_t tiling = gfnn_tiling(n, TX, H::TY, depth);
         gfnn_allow_shared(tiled<M(), ND()>, H::shared_bytes);
         tiled<M(), ND()>

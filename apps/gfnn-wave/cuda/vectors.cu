@@ -227,11 +227,8 @@ struct back_end_t {
     {
         gfnn_vectors_data_t *data = RT_NEW(gfnn_vectors_data_t, 1, RT_HOST);
         const unsigned none = 0;
-        int device, multiprocessors;
-        RT_CUDA(cudaGetDevice(&device));
-        RT_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
         *data = gfnn_vectors_data_t();
-        data->blocks = static_cast<unsigned>(multiprocessors) * GFNN_RESIDENT;
+        data->blocks = static_cast<unsigned>(rt_device_gpu()->multiprocessors) * GFNN_RESIDENT;
         data->parts.partial = RT_NEW(double, 2 * static_cast<size_t>(data->blocks), RT_DEVICE);
         data->parts.ticket = static_cast<unsigned *>(rt_clone(&none, 1, sizeof none, RT_DEVICE));
         data->result = RT_NEW(double, 1, RT_PINNED);
