@@ -27,7 +27,6 @@ extern const rt_app_t nek_app;
 typedef struct {
     double *x, norm; /* [points]; |x| */
     int iterations, plain_iterations;
-    double eigen_min, eigen_max; /* extreme Ritz values of A */
 } nek_target_t;
 
 /* The judge's solution of one right-hand side, for the ladder iteration. */
@@ -117,7 +116,6 @@ struct nek_solver {
     void *precond;     /* owned by kernels->preconditioner; NULL: none */
     double *z;         /* what it may keep there */
     bool to_tolerance; /* on the ladder solve */
-    const char *sums;  /* how ranks add up the sums of a rung's own cg; NULL: on the host, by MPI */
     int iterations;    /* to do; the most, if to_tolerance */
     int done;          /* by the last solve */
     double tolerance, lambda;

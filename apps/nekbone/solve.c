@@ -236,18 +236,6 @@ static int64_t iterations_needed(const nek_solver_t *s)
     return -1;
 }
 
-/* Appends "schwarz 9-3-1, chebyshev of order 8": what preconditions. */
-static void add_precond(const nek_solver_t *s, rt_text_t *line)
-{
-    const nek_config_t *config = s->problem->config;
-    const nek_levels_t *levels = s->precond ? s->problem->levels : NULL;
-    rt_text_add(line, "%s", nek_precond_names[nek_precond(config, s->kernels)]);
-    for (int l = 0; levels && l < levels->count; l++)
-        rt_text_add(line, "%s%d", l ? "-" : " ", levels->level[l].grid.degree);
-    if (levels)
-        rt_text_add(line, ", chebyshev of order %d", levels->coarse_order);
-}
-
 /* Summarizes the history. The verification has compared it with the reference's and with b - A
  * x. */
 static void conclude(const nek_solver_t *s, rt_text_t *line)
@@ -257,11 +245,15 @@ static void conclude(const nek_solver_t *s, rt_text_t *line)
     if (!rt_finite(s->history[s->done]) || !rt_finite(s->residual))
         return;
     if (s->to_tolerance) {
-        rt_text(line, "|b - Ax| = %.2e |b| in %d iterations; preconditioner ",
-                s->residual / s->history[0], s->done);
-        add_precond(s, line);
-        if (s->precond)
-            rt_text_add(line, ", made in %.3g s", s->problem->levels->seconds);
+        const nek_levels_t *levels = s->precond ? s->problem->levels : NULL;
+        rt_text(line, "|b - Ax| = %.2e |b| in %d iterations; preconditioner %s",
+                s->residual / s->history[0], s->done,
+                nek_precond_names[nek_precond(s->problem->config, s->kernels)]);
+        for (int l = 0; levels && l < levels->count; l++) /* schwarz 9-3-1 */
+            rt_text_add(line, "%s%d", l ? "-" : " ", levels->level[l].grid.degree);
+        if (levels)
+            rt_text_add(line, ", chebyshev of order %d, made in %.3g s", levels->coarse_order,
+                        levels->seconds);
         rt_text_add(line, "; %d iterations without", s->problem->target->plain_iterations);
         return;
     }
@@ -271,23 +263,6 @@ static void conclude(const nek_solver_t *s, rt_text_t *line)
         rt_text_add(line, "%g |b| reached in %lld", tolerance, (long long)needed);
     else
         rt_text_add(line, "%g |b| not reached", tolerance);
-}
-
-static void write_solve(const nek_solver_t *s, json_t *out)
-{
-    const nek_target_t *target = s->problem->target;
-    rt_text_t precond;
-    rt_text(&precond, "%s", "");
-    add_precond(s, &precond);
-    json_array_append_new(rt_json_array(out, "iterations"), json_integer(s->done));
-    rt_json_text(out, "preconditioner_as_used", precond.text);
-    if (target) {
-        rt_json_int(out, "iterations_plain", target->plain_iterations);
-        rt_json_real(out, "eigen_min", target->eigen_min);
-        rt_json_real(out, "eigen_max", target->eigen_max);
-    }
-    if (s->precond)
-        rt_json_real(out, "seconds_preconditioner", s->problem->levels->seconds);
 }
 
 static void write_json(const nek_solver_t *s, json_t *out)
@@ -307,14 +282,13 @@ static void write_json(const nek_solver_t *s, json_t *out)
     if (s->halo && rt_comm_size() > 1) {
         rt_json_text(out, "transport", rt_halo_info(s->halo).transport);
         rt_json_text(out, "transport_choice", rt_halo_info(s->halo).choice);
-        rt_json_text(out, "sums_over_ranks", s->sums ? s->sums : "mpi");
     }
     if (s->to_tolerance) {
-        write_solve(s, out);
-        return;
+        json_array_append_new(rt_json_array(out, "iterations"), json_integer(s->done));
+        rt_json_int(out, "iterations_plain", s->problem->target->plain_iterations);
     }
-    rt_json_real(out, "eigen_min", s->problem->eigen_min);
-    rt_json_real(out, "eigen_max", s->problem->eigen_max);
+    if (s->precond)
+        rt_json_real(out, "seconds_preconditioner", s->problem->levels->seconds);
 }
 
 void nek_result(const void *solver, rt_result_t *out)

@@ -5,6 +5,7 @@
 #include <math.h>
 #include "nek_test.h"
 #include "base/threads.h"
+#include "tune/force.h"
 
 /* --- histories --- */
 
@@ -73,16 +74,10 @@ static void check_parameters(void)
                     choice[i] = i == p ? v : kernels->rung.parameters[i].initial;
                 if (rt_rung_refuse_choice(&nek_ladder[r], t.config, choice))
                     continue;
-                nek_solver_t *s = nek_solver_new(t.problem, &nek_ladder[r]);
-                rt_verdict_t verdict;
-                rt_verdict_clear(&verdict);
-                s->view.choice = choice;
-                nek_verify_before(s, 7, &verdict);
-                nek_spoil(s, 0, RT_KEEP_NOTHING);
-                nek_solve(s);
-                nek_verify_after(s, &verdict);
-                CHECK(verdict.valid);
-                nek_solver_destroy(s);
+                rt_outcome_t out;
+                rt_force_choice(&t.run, &nek_ladder[r], choice);
+                rt_run_rung(&t.run, t.problem, &nek_ladder[r], NULL, &out, NULL);
+                CHECK(out.verdict.valid);
             }
     }
     nek_test_destroy(&t);

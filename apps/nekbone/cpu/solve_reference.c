@@ -276,17 +276,6 @@ static void tear_down(nek_solver_t *s)
     RT_FREE(s->precond, RT_HOST);
 }
 
-static void memory(const nek_config_t *config, rt_space_t space, double bytes[RT_SPACES])
-{
-    int degree[NEK_MOST_LEVELS];
-    (void)space;
-    const int count = nek_level_degrees(config, degree);
-    bytes[RT_HOST] += (double)config->points * sizeof(double);
-    for (int l = 0; l < count; l++)
-        bytes[RT_HOST] += (l == count - 1 ? 4 : 2) * sizeof(double) *
-                          (double)nek_grid_of(config, degree[l]).nodes;
-}
-
 static void reference_ax(const nek_view_t *view, const double *u, double *w)
 {
     nek_reference.ax(view, u, w);
@@ -294,7 +283,6 @@ static void reference_ax(const nek_view_t *view, const double *u, double *w)
 
 const nek_preconditioner_t nek_precond_reference = {.set_up = set_up,
                                                     .tear_down = tear_down,
-                                                    .memory = memory,
                                                     .apply = reference_apply,
                                                     .update_p = reference_update_p};
 

@@ -271,7 +271,6 @@ void nek_run_solve(rt_replay_t *replay, const nek_scalars_t *scalars, nek_solver
     const bool by_host = scalars->sums && !scalars->all;
     int replayed = s->iterations < NEK_GRAPH_ITERATIONS ? s->iterations : NEK_GRAPH_ITERATIONS;
     auto record = [&] { enqueue(0, replayed); };
-    s->sums = scalars->mail ? "gpu to gpu" : scalars->all ? "nccl" : nullptr;
     rt_timer_start("cg", s->rung->kind);
     if (by_host)
         replayed = 0;

@@ -191,7 +191,7 @@ static bool has_ended(const data_t *d, int64_t iterations)
     }
 }
 
-/* Copies history and coefficients to s; waits for the end of the solve. */
+/* Copies history and coefficients to s, at the end of the solve. */
 static void tell(const data_t *d, nek_solver_t *s)
 {
     std::vector<double> trace(NEK_TRACED * (static_cast<size_t>(s->done) + 1));
@@ -227,7 +227,6 @@ void nek_pcg(nek_solver_t *s)
     d->pcg.lambda = s->lambda;
     const bool replays = d->on_stream && !rt_timer_enabled();
     d->pcg.tolerance = s->tolerance; /* which only the start of a solve reads, not the record */
-    s->sums = d->pcg.mail ? "gpu to gpu" : nullptr;
     *d->pcg.told = 0;
     update(s, NEK_MEASURED, s->b);
     update(s, NEK_TAKEN, s->b);
@@ -246,32 +245,9 @@ void nek_pcg(nek_solver_t *s)
     with_n(s, [&](auto n) {
         rt_launch(false, pcg_finish<n()>, d->launch.blocks, d->launch.threads, 0, d->pcg);
     });
+    RT_CUDA(cudaStreamSynchronize(rt_stream())); /* the last iteration may still be under way */
     s->done = static_cast<int>(*d->pcg.told / 2);
     tell(d, s);
-}
-
-/* --- for the judge: the preconditioner alone --- */
-
-double nek_pcg_apply(nek_solver_t *s, double, const double *r)
-{
-    const auto *d = static_cast<const data_t *>(s->data);
-    double rz;
-    update(s, NEK_MEASURED, r);
-    update(s, NEK_TAKEN, r);
-    nek_single_levels(s);
-    rt_copy(&rz, RT_HOST, &d->pcg.cg->rz, s->space, sizeof rz);
-    return rt_comm_rank() == 0 ? rz : 0; /* it is the sum of all ranks already */
-}
-
-void nek_pcg_update_p(nek_solver_t *s, double beta, double *p)
-{
-    const auto *d = static_cast<const data_t *>(s->data);
-    const size_t bytes =
-        transfer_bytes(d, next_level(static_cast<const nek_single_t *>(s->precond)));
-    with_n(s, [&](auto n) {
-        rt_launch(false, pcg_turn<n()>, d->launch.blocks, d->launch.threads, bytes, d->pcg, beta,
-                  p);
-    });
 }
 
 /* --- set-up --- */
@@ -371,7 +347,6 @@ void nek_pcg_tear_down(nek_solver_t *s)
 
 void nek_pcg_memory(const nek_config_t *config, rt_space_t space, double bytes[RT_SPACES])
 {
-    nek_single_memory(config, space, bytes);
     const nek_grid_t g = nek_grid_of(config, static_cast<int>(config->degree));
     bytes[RT_PINNED] +=
         sizeof(double) * NEK_TRACED * static_cast<double>(config->max_iterations + 1);

@@ -168,8 +168,6 @@ struct nek_factors_of_cg {
 void nek_pcg_set_up(nek_solver_t *s);
 void nek_pcg_tear_down(nek_solver_t *s);
 void nek_pcg_memory(const nek_config_t *config, rt_space_t space, double bytes[RT_SPACES]);
-double nek_pcg_apply(nek_solver_t *s, double norm, const double *r);
-void nek_pcg_update_p(nek_solver_t *s, double beta, double *p);
 /* Returns the blocks that solve the patches of a level: one entry of nek_level_view_t's energy
  * each. */
 int nek_patch_blocks(const nek_view_t *view, const nek_level_view_t *level);

@@ -360,8 +360,6 @@ static const nek_precond_ops_t ops = {.schwarz = schwarz,
 static const nek_preconditioner_t preconditioner = {.set_up = nek_pcg_set_up,
                                                     .tear_down = nek_pcg_tear_down,
                                                     .memory = nek_pcg_memory,
-                                                    .apply = nek_pcg_apply,
-                                                    .update_p = nek_pcg_update_p,
                                                     .ops = &ops,
                                                     .adds_levels = true};
 

@@ -418,23 +418,6 @@ __global__ void __launch_bounds__(nek_shape<n>::threads)
     }
 }
 
-/* p = z + beta p */
-template <int n>
-__global__ void __launch_bounds__(nek_shape<n>::threads)
-    pcg_turn(const __grid_constant__ nek_pcg_t a, double beta, double *p)
-{
-    using place = place_t<n>;
-    extern __shared__ __align__(16) float any_memory[];
-    const place at(a, nek_first(a));
-    const nek_factors_of_cg cg(a.cg);
-    float z_k[n];
-    column_of_z(a, at, any_memory, z_k);
-    for (int k = 0; at.active && k < n; k++) {
-        const int64_t q = static_cast<int64_t>(at.e) * place::n3 + at.t + k * place::n2;
-        p[q] = z_k[k] / cg.scale + beta * p[q];
-    }
-}
-
 /* sum = the sum of this rank's boxes, at the points of the list. */
 template <class Value>
 __global__ void __launch_bounds__(NEK_POINT_THREADS)

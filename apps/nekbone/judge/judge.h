@@ -17,6 +17,12 @@ double nek_true_residual(const nek_problem_t *p, const double *b, const double *
 /* Returns |x - want| / |want|; overwrites x. */
 double nek_relative_difference(const nek_problem_t *p, double *x, const double *want);
 extern const rt_rung_t nek_reference_rung;
+/* A rung that only the judge has. */
+#define NEK_ORACLE(table, ladder_)                                              \
+    {                                                                           \
+        .name = "reference", .kind = RT_CPU, .after = "", .idea = "the oracle", \
+        .kernels = &(table).rung, .ladder = ladder_                             \
+    }
 
 /* Returns how many additions and products one value of the operator passes through. */
 double nek_rounding_steps(int n);
@@ -80,6 +86,16 @@ double nek_bench_sum_error(nek_bench_t *t, const double *array, double a);
 enum { NEK_SEED_X = 1, NEK_SEED_Y, NEK_SEED_P, NEK_SEED_R, NEK_SEED_X0, NEK_SEED_W, NEK_SEED_B };
 /* Compares every kernel of the rung with the reference. */
 void nek_check_kernels(nek_bench_t *t);
+
+/* --- verify.c --- */
+
+/* Checks that the last solve has the same bits again, with other numbers of threads, some of them
+ * stopped at random. */
+void nek_check_bits(nek_bench_t *t);
+/* Checks what a recurrence left: its last |r| against that of r, in units of eps `size`, and r against
+ * w = b - A x, of which it may differ by `bound` of |A||x|. Overwrites w. */
+void nek_check_gap(const nek_problem_t *p, const nek_left_t *left, double *w, double size,
+                   double bound, double Ax, rt_verdict_t *verdict);
 
 /* --- tolerance.c: the ladder solve --- */
 

@@ -100,20 +100,12 @@ double nek_true_residual(const nek_problem_t *p, const double *b, const double *
     return sqrt(nek_oracle_dot(p, w, w));
 }
 
-const rt_rung_t nek_reference_rung = {.name = "reference",
-                                      .kind = RT_CPU,
-                                      .after = "",
-                                      .idea = "the oracle",
-                                      .kernels = &nek_reference.rung};
+const rt_rung_t nek_reference_rung = NEK_ORACLE(nek_reference, NULL);
 
 /* The reference with the operator of `jammed`, which is several times as fast, and which each run
- * checks against the reference's. */
+ * checks against the reference's: for a solve that was put aside. */
 static const nek_kernels_t fast_kernels = {.ax = nek_tiles_ax, .vector = &nek_vector_cpu};
-static const rt_rung_t fast_rung = {.name = "reference",
-                                    .kind = RT_CPU,
-                                    .after = "",
-                                    .idea = "the oracle of a solve that was put aside",
-                                    .kernels = &fast_kernels.rung};
+static const rt_rung_t fast_rung = NEK_ORACLE(fast_kernels, NULL);
 
 nek_solver_t *nek_oracle_new(const nek_solver_t *rung)
 {

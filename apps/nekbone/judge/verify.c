@@ -27,8 +27,8 @@
 #include "judge.h"
 #include "base/threads.h"
 #include "../cpu/tiles.h"
+#include "judge/compare.h"
 #include "judge/exchange.h"
-#include "judge/perturb.h"
 #include <math.h>
 #include <string.h>
 
@@ -83,11 +83,11 @@ static void check_oracle(nek_bench_t *t)
  * its history is then as chaotic as that of a long solve. */
 enum { MOST_FEW = 12 };
 
-/* A short solve that is repeated, and what its residual history was at first. */
+/* A solve that is repeated, and what its residual history was at first. */
 typedef struct {
     nek_solver_t *s;
+    const double *history;
     size_t bytes;
-    double history[MOST_FEW + 1];
 } repeat_t;
 
 static void solve_again(void *repeat)
@@ -103,29 +103,22 @@ static double differs(void *repeat)
     return memcmp(r->history, r->s->history, r->bytes) != 0;
 }
 
-/* Repeats the short solve with other numbers of threads, some of them stopped at random: sums may
- * depend neither on that nor on which thread comes first. GPU and Kokkos kernels have their own
- * threads, so their solve is repeated unchanged. */
-static void check_bits(nek_bench_t *t, int few)
+/* Sums may depend neither on the number of threads nor on which thread comes first. GPU and Kokkos
+ * kernels have their own threads, so their solve is repeated unchanged. */
+void nek_check_bits(nek_bench_t *t)
 {
     nek_solver_t *s = t->s;
+    const bool is_cpu = s->rung->kind == RT_CPU;
+    const int threads = rt_threads();
     if (s->rung->kind == RT_OPENACC) /* no directive orders a sum */
         return;
-    repeat_t r = {.s = s, .bytes = (size_t)(few + 1) * sizeof(double)};
-    const int threads = rt_threads();
-    double differ[2] = {0, 0};
-    memcpy(r.history, s->history, r.bytes);
-    if (s->rung->kind == RT_CPU)
+    double *history = rt_clone(s->history, (size_t)s->done + 1, sizeof *history, RT_HOST);
+    repeat_t r = {s, history, ((size_t)s->done + 1) * sizeof *history};
+    if (is_cpu)
         rt_threads_set(threads > 1 ? 1 : 3);
-    solve_again(&r);
+    rt_compare_bits(solve_again, differs, &r, is_cpu, t->verdict);
     rt_threads_set(threads);
-    differ[0] = differs(&r);
-    if (s->rung->kind == RT_CPU)
-        differ[1] = rt_perturb(solve_again, differs, &r);
-    rt_comm_max(differ, 2);
-    rt_verdict_true(t->verdict, "short solve: the same bits by other threads", differ[0] == 0);
-    rt_verdict_true(t->verdict, "the same bits while threads are stopped at random",
-                    differ[1] == 0);
+    RT_FREE(history, RT_HOST);
 }
 
 /* Checks a solve that cannot have been prepared: it has another right-hand side and another number
@@ -159,7 +152,7 @@ static void check_short_solve(nek_bench_t *t)
     rt_verdict_check(t->verdict, "short solve: residual history (of its rounding bound)", error, 1);
     rt_verdict_check(t->verdict, "short solve: |x - x_ref| / |x_ref|", x_error, x_bound);
     nek_solver_destroy(oracle);
-    check_bits(t, few);
+    nek_check_bits(t);
     s->iterations = all;
     nek_bench_put(t, p->b, s->b);
 }
@@ -205,19 +198,17 @@ typedef struct {
  * orthogonality, so the bound holds where histories can no longer be compared. It detects a step
  * missing in x, or an x from elsewhere. Overwrites w.
  */
-static void check_gap(const after_t *a, double *w, double bound, double size)
+void nek_check_gap(const nek_problem_t *p, const nek_left_t *left, double *w, double size,
+                   double bound, double Ax, rt_verdict_t *verdict)
 {
-    const nek_problem_t *p = a->p;
-    const double *r = a->left->r, last = a->left->history[p->config->iterations];
-    const double error =
-        fabs(sqrt(nek_oracle_dot(p, r, r)) - last) /
-        (RT_EPS * (last + nek_rounding_steps(p->view.n) * RT_EPS * a->reference->history[0]));
+    const double norm = sqrt(nek_oracle_dot(p, left->r, left->r));
     for (int64_t q = 0; q < p->view.points; q++)
-        w[q] -= r[q];
-    double both[2] = {error, sqrt(nek_oracle_dot(p, w, w)) / size};
-    rt_verdict_check(a->verdict, "last of the history = |r| (eps |r|)", both[0],
+        w[q] -= left->r[q];
+    rt_verdict_check(verdict, "last of the history = |r| (eps |r|)",
+                     fabs(norm - left->history[left->done]) / (RT_EPS * size),
                      8 + nek_sum_steps(p->config));
-    rt_verdict_check(a->verdict, "r of the recurrence = b - Ax (|A||x|)", both[1], bound);
+    rt_verdict_check(verdict, "r of the recurrence = b - Ax (|A||x|)",
+                     sqrt(nek_oracle_dot(p, w, w)) / Ax, bound);
 }
 
 /* Judges what a solve of a fixed number of iterations left; returns the true residual. The
@@ -226,14 +217,16 @@ static double check_iterations(const after_t *a)
 {
     nek_problem_t *p = a->p;
     nek_reference_t *ref = a->reference;
-    const int iterations = (int)p->config->iterations; /* as requested, however many the rung did */
+    const int iterations = a->left->done;
     const double *history = a->left->history, steps = iterations + 1.0;
     double *x = a->left->x, *w = a->oracle->w, moved[2] = {0, 0};
     const double residual = nek_true_residual(p, a->oracle->b, x, w);
     const double ref_size = sqrt(nek_oracle_dot(p, ref->x, ref->x));
     const double size = p->eigen_max * ref_size;
     const double rounding = nek_rounding_steps(p->view.n) * steps * RT_EPS;
-    check_gap(a, w, rounding, size);
+    nek_check_gap(p, a->left, w,
+                  history[iterations] + nek_rounding_steps(p->view.n) * RT_EPS * ref->history[0],
+                  rounding, size, a->verdict);
 
     /* The errors of the operator reach x through A^-1, those of the inner products directly. */
     const double bound =
@@ -270,6 +263,7 @@ static double judge_left(const nek_solver_t *s, nek_solver_t *oracle, nek_left_t
     rt_verdict_check(verdict, "values of x that are not finite", bad, 0);
     if (s->to_tolerance)
         return nek_check_tolerance_left(s, left, oracle, verdict);
+    left->done = (int)p->config->iterations; /* as requested, however many the rung did */
     if (left->draw == 0)
         return check_iterations(&(after_t){p, oracle, &p->reference, left, verdict});
     nek_reference_t reference = nek_oracle_solve(oracle);

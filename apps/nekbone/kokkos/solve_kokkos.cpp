@@ -173,7 +173,6 @@ constexpr nek_preconditioner_t preconditioner()
     nek_preconditioner_t p = {};
     p.set_up = nek_single_set_up;
     p.tear_down = nek_single_tear_down;
-    p.memory = nek_single_memory;
     p.apply = nek_single_apply;
     p.update_p = nek_single_update_p;
     p.ops = &ops;

@@ -254,20 +254,3 @@ void nek_levels_destroy(nek_levels_t *levels)
     RT_FREE(levels->coarse_inverse, RT_HOST);
     RT_FREE(levels, RT_HOST);
 }
-
-double nek_levels_memory(const nek_config_t *config)
-{
-    int degree[NEK_MOST_LEVELS];
-    const int count = nek_level_degrees(config, degree);
-    const double elements = (double)config->local_elements;
-    double values = 0, halos = 0;
-    for (int l = 0; l < count; l++) {
-        const nek_grid_t g = nek_grid_of(config, degree[l]);
-        const double patch = g.patch;
-        values += l == count - 1 ? (NEK_STENCIL + 1) * (double)g.nodes
-                                 : elements * 3 * patch * (patch + 1);
-        if (rt_comm_size() > 1)
-            halos += (double)rt_halo_predict(0, nek_grid_shared(config, &g), 1, RT_HOST);
-    }
-    return sizeof(nek_levels_t) + sizeof(double) * values + halos;
-}

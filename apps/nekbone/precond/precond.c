@@ -224,13 +224,6 @@ static void new_coarse(const nek_solver_t *s, const nek_levels_t *levels, nek_co
                               .work = zeroed(s, 4 * nodes)};
 }
 
-/* Returns the values of the boxes of elements of that degree. */
-static size_t most_boxes(const nek_config_t *config, int degree)
-{
-    const size_t patch = (size_t)degree + 3;
-    return (size_t)config->local_elements * patch * patch * patch;
-}
-
 void nek_single_set_up(nek_solver_t *s)
 {
     const nek_levels_t *levels = nek_levels(s->problem, s->kernels);
@@ -242,9 +235,11 @@ void nek_single_set_up(nek_solver_t *s)
     for (int l = 0; l < d->count; l++)
         new_level(s, &levels->level[l], &d->level[l]);
     new_coarse(s, levels, &d->coarse);
-    d->boxes = RT_NEW(float, most_boxes(d->config, levels->level[0].grid.degree), s->space);
-    if (d->count > 1)
-        d->low = RT_NEW(float, most_boxes(d->config, levels->level[1].grid.degree), s->space);
+    float **boxes[] = {&d->boxes, &d->low};
+    for (int l = 0; l < 2 && l < d->count; l++) {
+        const size_t patch = (size_t)levels->level[l].grid.patch;
+        *boxes[l] = RT_NEW(float, (size_t)s->view.elements *patch *patch *patch, s->space);
+    }
 }
 
 void nek_single_tear_down(nek_solver_t *s)
@@ -265,28 +260,4 @@ void nek_single_tear_down(nek_solver_t *s)
     RT_FREE(d->boxes, s->space);
     RT_FREE(d->low, s->space);
     RT_FREE(s->precond, RT_HOST);
-}
-
-/* Counts floats; halos of several ranks come on top. */
-void nek_single_memory(const nek_config_t *config, rt_space_t space, double bytes[RT_SPACES])
-{
-    const double elements = (double)config->local_elements;
-    int degree[NEK_MOST_LEVELS];
-    const int count = nek_level_degrees(config, degree);
-    double floats = (double)most_boxes(config, degree[0]);
-    if (count > 1)
-        floats += (double)most_boxes(config, degree[1]);
-    for (int l = 0; l < count; l++) {
-        const nek_grid_t g = nek_grid_of(config, degree[l]);
-        const double nodes = (double)g.nodes, patch = g.patch;
-        floats += 2 * nodes + (l == count - 1 ? (4 + NEK_STENCIL + 1) * nodes
-                                              : elements * 3 * patch * (patch + 1));
-        if (rt_comm_size() > 1) {
-            const int64_t shared = nek_grid_shared(config, &g);
-            bytes[space] += (double)rt_halo_predict(0, shared, 1, space);
-            if (space == RT_DEVICE)
-                bytes[RT_PINNED] += (double)rt_halo_predict(0, shared, 1, RT_PINNED);
-        }
-    }
-    bytes[space] += sizeof(float) * floats;
 }

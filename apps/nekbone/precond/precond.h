@@ -85,8 +85,6 @@ rt_halo_t *nek_grid_halo(const nek_config_t *config, const nek_grid_t *grid, con
                          rt_kind_t kind, rt_space_t space);
 /* Returns the grid of a level. */
 nek_grid_t nek_grid_of(const nek_config_t *config, int degree);
-/* Returns the bytes of the levels, on this rank's host. */
-double nek_levels_memory(const nek_config_t *config);
 /* Lists the halos' entries of this rank on a level. */
 void nek_grid_list(const nek_config_t *config, const nek_grid_t *grid, rt_halo_list_t *list);
 /* Returns their number: with copies on other ranks, those counted. */
@@ -194,9 +192,10 @@ typedef struct {
 struct nek_preconditioner {
     void (*set_up)(nek_solver_t *s);
     void (*tear_down)(nek_solver_t *s);
-    /* Adds the bytes on this rank, arrays in `space`, without those of the levels. */
+    /* Adds the bytes on this rank that only this rung has; NULL: none. */
     void (*memory)(const nek_config_t *config, rt_space_t space, double bytes[RT_SPACES]);
-    /* Makes z = B r, which the preconditioner keeps; returns this rank's sum c r z. norm: |r| */
+    /* For the loop of solve.c, which is not for a rung with its own cg. Makes z = B r, which the
+     * preconditioner keeps; returns this rank's sum c r z. norm: |r| */
     double (*apply)(nek_solver_t *s, double norm, const double *r);
     /* p = z + beta p with that z */
     void (*update_p)(nek_solver_t *s, double beta, double *p);
@@ -207,16 +206,14 @@ struct nek_preconditioner {
 /* precond.c: functions of all rungs but the reference */
 void nek_single_set_up(nek_solver_t *s);
 void nek_single_tear_down(nek_solver_t *s);
-void nek_single_memory(const nek_config_t *config, rt_space_t space, double bytes[RT_SPACES]);
 double nek_single_apply(nek_solver_t *s, double norm, const double *r);
 void nek_single_update_p(nek_solver_t *s, double beta, double *p);
 /* Makes x of level 0 from r of level 0; enqueues only, if halos do. */
 void nek_single_levels(nek_solver_t *s);
-#define NEK_PRECOND_SINGLE(ops_)                                                                 \
-    {                                                                                            \
-        .set_up = nek_single_set_up, .tear_down = nek_single_tear_down,                          \
-        .memory = nek_single_memory, .apply = nek_single_apply, .update_p = nek_single_update_p, \
-        .ops = ops_                                                                              \
+#define NEK_PRECOND_SINGLE(ops_)                                                                   \
+    {                                                                                              \
+        .set_up = nek_single_set_up, .tear_down = nek_single_tear_down, .apply = nek_single_apply, \
+        .update_p = nek_single_update_p, .ops = ops_                                               \
     }
 
 extern const nek_preconditioner_t nek_precond_reference;

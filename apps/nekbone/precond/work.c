@@ -88,16 +88,41 @@ void nek_precond_work(const nek_config_t *config, bool fused, double iterations,
     work->arithmetic = RT_MIXED;
 }
 
+/* What is FP64 on the host: the levels, and the fields of the judge's preconditioner, which a rung
+ * without ops has as well; what is FP32: a rung's copy, its fields and boxes. */
 double nek_precond_memory(const nek_config_t *config, const nek_kernels_t *kernels,
                           rt_space_t space, double bytes[RT_SPACES])
 {
-    double own[RT_SPACES] = {0};
-    own[RT_HOST] = 6 * (double)(config->max_iterations + 1) * VALUE; /* two solvers' histories */
-    if (nek_precond(config, kernels) == NEK_SCHWARZ) {
-        own[RT_HOST] += nek_levels_memory(config);
-        kernels->preconditioner->memory(config, space, own);
-        nek_precond_reference.memory(config, RT_HOST, own);
+    const bool is_single = kernels->preconditioner->ops != NULL;
+    const double elements = (double)config->local_elements, references = is_single ? 1 : 2;
+    double own[RT_SPACES] = {0}, doubles = 6 * (double)(config->max_iterations + 1), floats = 0;
+    int degree[NEK_MOST_LEVELS];
+    const bool schwarz = nek_precond(config, kernels) == NEK_SCHWARZ;
+    const int count = schwarz ? nek_level_degrees(config, degree) : 0; /* doubles: two histories */
+    for (int l = 0; l < count; l++) {
+        const nek_grid_t g = nek_grid_of(config, degree[l]);
+        const bool last = l == count - 1;
+        const double nodes = (double)g.nodes, patch = g.patch,
+                     level = last ? (NEK_STENCIL + 1) * nodes : elements * 3 * patch * (patch + 1);
+        doubles += level + references * (last ? 4 : 2) * nodes;
+        floats += level + (last ? 6 : 2) * nodes + (l < 2 ? elements * pow(patch, 3) : 0);
+        if (rt_comm_size() == 1)
+            continue;
+        const int64_t shared = nek_grid_shared(config, &g);
+        own[RT_HOST] += (double)rt_halo_predict(0, shared, 1, RT_HOST);
+        if (is_single)
+            own[space] += (double)rt_halo_predict(0, shared, 1, space);
+        if (space == RT_DEVICE)
+            own[RT_PINNED] += (double)rt_halo_predict(0, shared, 1, RT_PINNED);
     }
+    if (schwarz) {
+        doubles += references * (double)config->points;
+        own[RT_HOST] += sizeof(nek_levels_t);
+        if (kernels->preconditioner->memory)
+            kernels->preconditioner->memory(config, space, own);
+    }
+    own[RT_HOST] += VALUE * doubles;
+    own[space] += is_single ? SINGLE * floats : 0;
     bytes[RT_PINNED] += own[RT_PINNED];
     bytes[RT_DEVICE] += own[RT_DEVICE];
     return own[RT_HOST];
