@@ -31,7 +31,6 @@ rt_alya_tests = \
 	tests/alya-rhs/test_patches \
 	tests/alya-rhs/test_physics \
 	tests/alya-rhs/test_picture \
-	tests/alya-rhs/test_symmetry \
 	tests/alya-rhs/test_work
 rt_mcpi_tests = \
 	tests/fun3d-mcpi/test_colour \

@@ -1,5 +1,5 @@
 /*
- * test_mesh.c - generated meshes, faults, boundary, parts and predicted memory.
+ * test_mesh.c - generated meshes, twins, boundary, parts and predicted memory.
  *
  * Each is checked against its definition. One process makes the parts of several ranks, since
  * alya_box_new and alya_mesh_share take rank and ranks.
@@ -250,71 +250,15 @@ static void check_levels(void)
     alya_mesh_destroy(mesh);
 }
 
-/* --- faults --- */
-
-static alya_mesh_t *small_box(void)
-{
-    alya_box_t box = {.cells = {3, 3, 3}, .growth = 1};
-    return alya_box_new(&box, 0, 1);
-}
-
-/* Changes of the small box: connectivity[at[i]] becomes to[i]; these two places are exchanged; these
- * coordinates become x; all are scaled. What is said of it; NULL: nothing, it is sound. */
-static const struct {
-    const char *wanted;
-    int changes, at[4];
-    int32_t to[4];
-    int swaps, swap[2];
-    int values, coordinate[2];
-    double x, scale;
-} faults[] = {
-    {"tetrahedron 70 has vertex 64, and vertices are 0 to 63", 2, .at = {282, 286}, .to = {64, -1}},
-    {"tetrahedron 161 has vertex -1,", 1, .at = {647}, .to = {-1}},
-    {"tetrahedron 33 has vertex ", 2, .at = {132, 135}, .to = {9, 9}},
-    {"tetrahedron 19 is inverted: its volume is -", .swaps = 2, .swap = {20, 19}},
-    {"tetrahedron 5 is flat", 4, .at = {20, 21, 22, 23},
-     .to = {0, 1, 2, 16}}, /* 0 to 3: a column */
-    {"vertex 40 has a coordinate that is not finite", .swaps = 1, .values = 2,
-     .coordinate = {121, 151}, .x = NAN},
-    {"vertex 63 has a coordinate that is not finite", .values = 1, .coordinate = {191},
-     .x = -INFINITY},
-    {"tetrahedron 0: its volume is ", .scale = 1e-14},
-    {"tetrahedron 0: its volume is ", .scale = 1e10},
-    {"tetrahedron 0: its volume is ", .scale = 1e150},
-    {NULL, .scale = 1e-11},
-};
-
-static void check_faults(void)
-{
-    for (size_t f = 0; f < sizeof faults / sizeof *faults; f++) {
-        const char *wanted = faults[f].wanted;
-        char why[160] = "nothing";
-        alya_mesh_t *m = small_box();
-        for (int i = 0; i < faults[f].changes; i++)
-            m->connectivity[faults[f].at[i]] = faults[f].to[i];
-        for (int i = 0; i < faults[f].swaps; i++) {
-            int32_t *node = m->connectivity + 4 * faults[f].swap[i], first = node[0];
-            node[0] = node[1];
-            node[1] = first;
-        }
-        for (int i = 0; i < faults[f].values; i++)
-            m->x[faults[f].coordinate[i]] = faults[f].x;
-        for (int64_t i = 0; i < 3 * m->nodes && faults[f].scale > 0; i++)
-            m->x[i] *= faults[f].scale;
-        CHECK(alya_mesh_check(m, why, sizeof why) == !wanted);
-        if (wanted && (strncmp(why, wanted, strlen(wanted)) != 0 || strchr(why, '\n')))
-            CHECK_TEXT(why, wanted);
-        alya_mesh_destroy(m);
-    }
-    alya_mesh_destroy(NULL);
-}
+/* --- twins --- */
 
 /* Checks that the same four nodes in any order are found, but neighbours, with three, are not. */
 static void check_twins(void)
 {
     static const int order[3][4] = {{0, 1, 2, 3}, {1, 2, 0, 3}, {3, 2, 1, 0}};
     char why[160] = "nothing";
-    alya_mesh_t *m = small_box();
+    const alya_box_t box = {.cells = {3, 3, 3}, .growth = 1};
+    alya_mesh_t *m = alya_box_new(&box, 0, 1);
     const rt_mesh_t view = {.elements[RT_TETRAHEDRON] = m->elements,
                             .element[RT_TETRAHEDRON] = m->connectivity};
     CHECK(alya_mesh_check_twins(&view, why, sizeof why));
@@ -330,6 +274,7 @@ static void check_twins(void)
     CHECK(!alya_mesh_check_twins(&view, why, sizeof why));
     CHECK_TEXT(why, "element 140 has the same four nodes as element 20");
     alya_mesh_destroy(m);
+    alya_mesh_destroy(NULL);
 }
 
 /* A node in the middle of a double fan is the least of hundreds of faces, and inside. */
@@ -412,7 +357,6 @@ int main(int argc, char **argv)
         check_levels();
         check_boxes();
         check_balance();
-        check_faults();
         check_twins();
         check_hub();
         check_models();
