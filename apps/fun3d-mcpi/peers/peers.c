@@ -4,16 +4,13 @@
  *
  * The rungs of the ladder have been timed and their problem is gone, so the system is made again
  * here, in FP64, and there is room for a peer's copy of O. A peer on the CPU has one core, and so
- * has cpu-simd in this comparison. They alternate window by window, because two figures taken
- * minutes apart on a shared machine say little about each other.
+ * has cpu-simd in this comparison. They solve by turns, because two figures taken minutes apart on a
+ * shared machine say little about each other.
  */
 #include "config.h"
 #include <math.h>
 #include "base/threads.h"
-#include "base/stats.h"
 #include "peers.h"
-
-enum { MOST_WINDOWS = 64 };
 
 static const mcpi_peer_t *const peers[] = {
 #if RT_HAVE_PETSC
@@ -52,39 +49,23 @@ static double difference(const comparison_t *c)
     return worst;
 }
 
-/* Returns the seconds of `units` units of the peer. */
-static double run_peer(const mcpi_peer_t *peer, void *state, int64_t units)
-{
-    const double begun = rt_clock();
-    peer->run(state, units);
-    rt_device_synchronize();
-    return rt_clock() - begun;
-}
-
-/* Times windows of the peer and, if there is a solver of ours, of that, alternately. Fills seconds
+/* Solves with the peer and, if there is a solver of ours, with that, by turns. Fills the least seconds
  * per unit: the peer's, and ours. */
 static void alternate(const comparison_t *c, const mcpi_peer_t *peer, void *state,
                       mcpi_solver_t *ours, double seconds[2])
 {
-    const int windows = (int)c->run->opt.windows;
     const int64_t units = c->p->config->sweeps;
-    double of[2][MOST_WINDOWS] = {{0}};
-    run_peer(peer, state, units);
-    const double one = run_peer(peer, state, units);
-    if (ours)
-        mcpi_solve(ours);
-    const int times = (int)fmax(1, ceil(c->run->opt.seconds / windows / fmax(one, 1e-9)));
-    const double all = (double)times * (double)units;
-    for (int i = 0; i < windows; i++) {
-        for (int k = 0; k < times; k++)
-            of[0][i] += run_peer(peer, state, units) / all;
+    seconds[0] = seconds[1] = INFINITY;
+    for (int k = 0; k < c->run->opt.windows; k++) {
         const double begun = rt_clock();
-        for (int k = 0; ours && k < times; k++)
+        peer->run(state, units);
+        rt_device_synchronize();
+        const double ended = rt_clock();
+        if (ours)
             mcpi_solve(ours);
-        of[1][i] = (rt_clock() - begun) / all;
+        seconds[0] = fmin(seconds[0], (ended - begun) / (double)units);
+        seconds[1] = fmin(seconds[1], (rt_clock() - ended) / (double)units);
     }
-    for (int k = 0; k < 2; k++)
-        seconds[k] = rt_median(of[k], windows);
 }
 
 /* Returns the fastest rung of that kind on the ladder, with its own types, threads or GPU; NULL: there
