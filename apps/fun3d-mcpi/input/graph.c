@@ -4,13 +4,13 @@
  * The elements of each vertex are listed. Then each vertex collects the vertices of its elements in
  * a short sorted list, twice: once to count them, once to keep them. The list is private to a
  * thread and stays in its cache. The price: all elements are read twice for each of their vertices.
- * Pairs in one long array, sorted, would be read once, but take four times the memory.
+ * Pairs in one long array, sorted, would be read once, but take four times the memory. A hub of
+ * thousands of elements, such as the middle of a fan, takes their square, in moves of memory.
  */
 #include "config.h"
 #include "lookups.h"
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "base/threads.h"
 
@@ -44,14 +44,6 @@ static void enter_elements(mcpi_incidence_t *in)
     }
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
-enum { MANY = 64 }; /* elements: more have only hubs, such as the middle of a fan */
-
 /* Threads have entered elements in any order. */
 static void sort_elements(const mcpi_incidence_t *in)
 {
@@ -59,8 +51,6 @@ static void sort_elements(const mcpi_incidence_t *in)
     for (int64_t v = 0; v < in->mesh->vertices; v++) {
         uint32_t *list = in->element + in->first[v];
         const int64_t n = in->first[v + 1] - in->first[v];
-        if (n > MANY)
-            qsort(list, (size_t)n, sizeof *list, ascending);
         for (int64_t i = 1; i < n; i++) {
             const uint32_t e = list[i];
             int64_t at = i;
@@ -111,34 +101,19 @@ static int64_t insert(uint32_t *list, int64_t n, uint32_t x)
     return n + 1;
 }
 
-static int64_t sort_distinct(uint32_t *list, int64_t n)
-{
-    int64_t distinct = 0;
-    qsort(list, (size_t)n, sizeof *list, ascending);
-    for (int64_t i = 0; i < n; i++)
-        if (i == 0 || list[i] != list[i - 1])
-            list[distinct++] = list[i];
-    return distinct;
-}
-
 /* Lists the neighbours of v, ascending, and returns how many there are. list: room for the vertices
  * of all its elements. */
 static int64_t collect(const mcpi_incidence_t *in, int64_t v, uint32_t *list)
 {
-    const bool many = in->first[v + 1] - in->first[v] > MANY;
     int64_t n = 0;
     for (int64_t i = in->first[v]; i < in->first[v + 1]; i++) {
         rt_element_t type;
         const int32_t *vertex = mcpi_incidence_get(in, i, &type);
         for (int a = 0; a < rt_element_size(type); a++)
-            if (vertex[a] == v)
-                continue;
-            else if (many)
-                list[n++] = (uint32_t)vertex[a];
-            else
+            if (vertex[a] != v)
                 n = insert(list, n, (uint32_t)vertex[a]);
     }
-    return many ? sort_distinct(list, n) : n;
+    return n;
 }
 
 /* Fills neighbour, or start[v + 1] with the number of neighbours if there is no neighbour yet. */
