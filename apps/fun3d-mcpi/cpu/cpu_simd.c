@@ -180,7 +180,7 @@ static const rt_parameter_t parameters[] = {
             else                                                                            \
                 solve(nb, view->LU + row * nb * nb, b);                                     \
             for (int i = 0; i < nb; i++)                                                    \
-                mcpi_put_value(dq, dq_type, row *nb + i, b[i]);                             \
+                mcpi_put_value(dq, dq_type, i + row * nb, b[i]);                            \
         }                                                                                   \
     }
 DEFINE_RANGE(vec32, float)
