@@ -54,7 +54,6 @@ static inline flow_t flow_new(const rt_mesh_t *mesh, const char *walls, const ch
                          .viscous = g->viscous,
                          .diagonal = g->diagonal,
                          .fit = g->fit,
-                         .volume = g->volume,
                          .surface = g->surface,
                          .side_of = g->side_of,
                          .side = g->side,

@@ -1,7 +1,8 @@
 /*
  * flow_reference.c - the nonlinear step by the definition, the oracle of the ladder "flow": slopes
  * from normal equations that are solved on the node, dense flux Jacobians and |A| as a polynomial of
- * them, everything in FP64 except what O is stored in. Sweeps by the rung "reference".
+ * them, everything in FP64 except what O is stored in. Sweeps by the rung "reference". Norms, factors
+ * and right-hand sides are those of flow-simd, which the judge compares with what they must be.
  *
  * Advantage: anyone can check it against the textbook; it shares no formula with flow/physics.h but
  * those of one state. Price: a block costs a few matrix products, and nothing is vectorised.
@@ -33,19 +34,6 @@ static void residual(const mcpi_field_t *f)
         f->rate[i] = mcpi_reference_residual(f, i, f->R + NB * i, NULL);
 }
 
-static double norm(const mcpi_field_t *f, const void *before)
-{
-    const double *now = f->dq, *then = before;
-    double sum = 0;
-    for (int64_t i = 0; i < f->rows; i++)
-        for (int64_t k = NB * i; k < NB * (i + 1); k++) {
-            const double part =
-                then ? now[k] - then[k] : f->R[k] / (f->surface[i] * f->gas.stream[0]);
-            sum += part * part;
-        }
-    return sum;
-}
-
 static void jacobian(const mcpi_field_t *f)
 {
     int64_t widest = 0;
@@ -71,33 +59,6 @@ static void jacobian(const mcpi_field_t *f)
     RT_FREE(scratch, RT_HOST);
 }
 
-/* Crout's order, which is not that of the other rungs: L has the unit diagonal. */
-static void factor(const mcpi_field_t *f)
-{
-#pragma omp parallel for schedule(static)
-    for (int64_t i = 0; i < f->rows; i++) {
-        double *D = (double *)f->LU + BLOCK * i;
-        for (int c = 0; c < NB; c++) {
-            for (int r = 0; r <= c; r++)
-                for (int k = 0; k < r; k++)
-                    D[c * NB + r] -= D[k * NB + r] * D[c * NB + k];
-            for (int r = c + 1; r < NB; r++) {
-                for (int k = 0; k < c; k++)
-                    D[c * NB + r] -= D[k * NB + r] * D[c * NB + k];
-                D[c * NB + r] /= D[c * NB + c];
-            }
-        }
-        for (int c = 0; c < NB; c++)
-            D[c * NB + c] = 1 / D[c * NB + c];
-    }
-}
-
-static void right(const mcpi_field_t *f)
-{
-    for (int64_t k = 0; k < NB * f->rows; k++)
-        ((double *)f->right)[k] = f->scale[k / NB] * f->R[k];
-}
-
 static mcpi_moved_t update(const mcpi_field_t *f)
 {
     mcpi_moved_t moved = {.stopped = f->rows};
@@ -113,10 +74,10 @@ static mcpi_moved_t update(const mcpi_field_t *f)
 static const mcpi_phases_t phases = {.sweeps = "reference",
                                      .gradient = gradient,
                                      .residual = residual,
-                                     .norm = norm,
+                                     .norm = mcpi_simd_norm,
                                      .jacobian = jacobian,
-                                     .factor = factor,
-                                     .right = right,
+                                     .factor = mcpi_simd_factor,
+                                     .right = mcpi_simd_right,
                                      .update = update};
 
 const mcpi_kernels_t mcpi_flow_reference = {.rung = {.precision = "FP64, O in the type asked for",

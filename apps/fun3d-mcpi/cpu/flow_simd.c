@@ -105,7 +105,7 @@ static void residual(const mcpi_field_t *f)
 }
 
 /* Sums the rows of a chunk, then the chunks in order: in parts, so that threads share the work. */
-static double norm(const mcpi_field_t *f, const void *before)
+double mcpi_simd_norm(const mcpi_field_t *f, const void *before)
 {
     const int64_t chunks = mcpi_chunks(f);
     double *part = RT_NEW(double, (size_t)chunks, RT_HOST), sum = 0;
@@ -179,14 +179,14 @@ static void jacobian(const mcpi_field_t *f)
     of[f->offdiagonal](f);
 }
 
-static void factor(const mcpi_field_t *f)
+void mcpi_simd_factor(const mcpi_field_t *f)
 {
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < f->rows; i++)
         mcpi_factor_block(mcpi_LU_of(f, i));
 }
 
-static void right(const mcpi_field_t *f)
+void mcpi_simd_right(const mcpi_field_t *f)
 {
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < f->rows; i++)
@@ -212,10 +212,10 @@ static mcpi_moved_t update(const mcpi_field_t *f)
 static const mcpi_phases_t phases = {.sweeps = "cpu-simd",
                                      .gradient = gradient,
                                      .residual = residual,
-                                     .norm = norm,
+                                     .norm = mcpi_simd_norm,
                                      .jacobian = jacobian,
-                                     .factor = factor,
-                                     .right = right,
+                                     .factor = mcpi_simd_factor,
+                                     .right = mcpi_simd_right,
                                      .update = update};
 
 const mcpi_kernels_t mcpi_flow_simd = {

@@ -94,7 +94,6 @@ static void make_field(mcpi_march_t *m)
                         .viscous = there(m, g->viscous, entries, sizeof(double)),
                         .diagonal = there(m, g->diagonal, rows, sizeof(double)),
                         .fit = there(m, g->fit, 6 * rows, sizeof(double)),
-                        .volume = there(m, g->volume, rows, sizeof(double)),
                         .surface = there(m, g->surface, rows, sizeof(double)),
                         .side_of = there(m, g->side_of, rows, sizeof(int32_t)),
                         .side = there(m, g->side, (size_t)g->sides, sizeof(mcpi_side_t)),
@@ -151,8 +150,8 @@ void mcpi_march_destroy(void *march)
                               f->gradient, f->sums, m->outside, m->kept};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
         rt_free(arrays[k], m->space);
-    const void *const copies[] = {f->x,      f->n,       f->viscous, f->diagonal, f->fit,
-                                  f->volume, f->surface, f->side_of, f->side};
+    const void *const copies[] = {f->x,   f->n,       f->viscous, f->diagonal,
+                                  f->fit, f->surface, f->side_of, f->side};
     for (size_t k = 0; k < sizeof copies / sizeof *copies && m->space != RT_HOST; k++)
         rt_free((void *)copies[k], m->space);
     if (m->places.base) {

@@ -31,7 +31,6 @@ typedef struct mcpi_geometry {
     double *viscous;   /* [entries] L_ij */
     double *diagonal;  /* [rows] L_ii */
     double *fit;       /* [rows][6] inverse of sum d d^T, xx xy xz yy yz zz */
-    double *volume;    /* [rows] */
     double *surface;   /* [rows] area of the dual cell */
     int32_t *side_of;  /* [rows] index of side, -1 inside */
     mcpi_side_t *side; /* [sides] */
@@ -81,7 +80,7 @@ double mcpi_tiles_memory(const mcpi_counts_t *counts);
 typedef struct {
     int64_t rows, ghosts;
     const int32_t *start, *column;
-    const double *x, *n, *viscous, *diagonal, *fit, *volume, *surface;
+    const double *x, *n, *viscous, *diagonal, *fit, *surface;
     const int32_t *side_of;
     const mcpi_side_t *side;
     const double *source;  /* [rows][5] added to R; NULL: none (tests) */
@@ -128,6 +127,11 @@ typedef struct mcpi_phases {
     void (*right)(const mcpi_field_t *f);    /* right = scale R */
     mcpi_moved_t (*update)(const mcpi_field_t *f);
 } RT_BY_NAME mcpi_phases_t;
+
+/* cpu/flow_simd.c: phases that both rungs of the CPU have. */
+double mcpi_simd_norm(const mcpi_field_t *f, const void *before);
+void mcpi_simd_factor(const mcpi_field_t *f);
+void mcpi_simd_right(const mcpi_field_t *f);
 
 /* Rows of a chunk: the sum of squares is taken over each chunk first. */
 enum { MCPI_NORM_CHUNK = 64 };

@@ -77,13 +77,11 @@ static void invert(double m[6])
     memcpy(m, inverse, sizeof inverse);
 }
 
-/* A dual face towards j consists of triangles that contain the middle of the edge, and the faces at
- * the boundary contain the vertex itself, so the volume is sum n.d / 6. */
 static void derive(mcpi_geometry_t *g, const mcpi_part_t *part)
 {
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < part->rows; i++) {
-        double m[6] = {0}, volume = 0, surface = 0;
+        double m[6] = {0}, surface = 0;
         for (int64_t k = part->start[i]; k < part->start[i + 1]; k++) {
             const double *n = g->n + 3 * k, *to = g->x + 3 * (int64_t)part->column[k];
             double d[3];
@@ -95,12 +93,10 @@ static void derive(mcpi_geometry_t *g, const mcpi_part_t *part)
             m[3] += d[1] * d[1];
             m[4] += d[1] * d[2];
             m[5] += d[2] * d[2];
-            volume += mcpi_dot(n, d) / 6;
             surface += sqrt(mcpi_dot(n, n));
         }
         invert(m);
         memcpy(g->fit + 6 * i, m, sizeof m);
-        g->volume[i] = volume;
         g->surface[i] = surface;
     }
 }
@@ -118,7 +114,6 @@ mcpi_geometry_t *mcpi_geometry_new(const mcpi_source_t *source, const mcpi_part_
                            .viscous = RT_NEW(double, entries, RT_HOST),
                            .diagonal = RT_NEW(double, rows, RT_HOST),
                            .fit = RT_NEW(double, 6 * rows, RT_HOST),
-                           .volume = RT_NEW(double, rows, RT_HOST),
                            .surface = RT_NEW(double, rows, RT_HOST),
                            .side_of = RT_NEW(int32_t, rows, RT_HOST),
                            .side = RT_NEW(mcpi_side_t, rows, RT_HOST),
@@ -135,7 +130,7 @@ mcpi_geometry_t *mcpi_geometry_new(const mcpi_source_t *source, const mcpi_part_
 double mcpi_geometry_memory(const mcpi_counts_t *c)
 {
     const double rows = (double)c->local_rows;
-    const double of_row = 9 * sizeof(double) + sizeof(int32_t) + sizeof(mcpi_side_t);
+    const double of_row = 8 * sizeof(double) + sizeof(int32_t) + sizeof(mcpi_side_t);
     return 3 * sizeof(double) * (rows + (double)c->ghosts) +
            4 * sizeof(double) * (double)c->local_blocks + of_row * rows;
 }
@@ -149,7 +144,6 @@ void mcpi_geometry_destroy(mcpi_geometry_t *g)
     RT_FREE(g->viscous, RT_HOST);
     RT_FREE(g->diagonal, RT_HOST);
     RT_FREE(g->fit, RT_HOST);
-    RT_FREE(g->volume, RT_HOST);
     RT_FREE(g->surface, RT_HOST);
     RT_FREE(g->side_of, RT_HOST);
     RT_FREE(g->side, RT_HOST);
