@@ -32,8 +32,7 @@ static const rt_opt_t options[] = {
         "none on the ladder iteration, schwarz on the ladder solve, the only one that has "
         "it"),
     RT_REAL(CONFIG, tolerance, "tolerance", "X", "1e-8", 1e-300, 1,
-            "on the ladder solve: end when |r| is at most X |b|; on the ladder iteration: report "
-            "the iteration at which it was"),
+            "on the ladder solve: end when |r| is at most X |b|"),
     RT_INT(CONFIG, max_iterations, "max-iterations", "N", "20000", 1, 1e6,
            "on the ladder solve: the most iterations"),
     RT_EXTENTS(CONFIG, ranks, "ranks", "PXxPYxPZ", "0", 0, 1e6,

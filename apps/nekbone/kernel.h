@@ -52,17 +52,28 @@ typedef struct {
      * products and the mask M in one array */
     const double *c;
     double *scratch; /* [scratch_arrays][points] of the rung's kernels */
-    double *partial; /* [partial_size] partial sums of inner products */
+    double *partial; /* [nek_partials(points)] partial sums of inner products */
     double *result;  /* [1] pinned: the result of an inner product */
     /* [n_parameters] the chosen value of each of the rung's parameters, as an index; NULL: no
      * tuning */
     const int *choice;
 } nek_view_t;
 
+/* A CPU has a partial sum for each block of so many points, and a GPU for at most so many blocks of
+ * threads. */
+enum { NEK_BLOCK = 1024, NEK_MOST_BLOCKS = 4096 };
+static inline int64_t nek_blocks(int64_t points)
+{
+    return (points + NEK_BLOCK - 1) / NEK_BLOCK;
+}
+static inline int64_t nek_partials(int64_t points)
+{
+    return nek_blocks(points) > NEK_MOST_BLOCKS ? nek_blocks(points) : NEK_MOST_BLOCKS;
+}
+
 /* The vector operations of CG, which run where the arrays are. Only scalars come back to the host.
  * Sums are over this rank's points and do not depend on the number of threads or on timing. */
 typedef struct {
-    int64_t (*partial_size)(int64_t points); /* doubles of nek_view_t.partial */
     /* p = r + beta p */
     void (*update_p)(const nek_view_t *view, double beta, const double *r, double *p);
     /* w = M (w + lambda p); returns sum c w p */

@@ -23,18 +23,15 @@ RT_C_BEGIN
 
 extern const rt_app_t nek_app;
 
-/* The judge's solution for the ladder solve, and what it costs without a preconditioner. */
+/* The judge's solution of one right-hand side. */
 typedef struct {
-    double *x, norm; /* [points]; |x| */
-    int iterations, plain_iterations;
-} nek_target_t;
-
-/* The judge's solution of one right-hand side, for the ladder iteration. */
-typedef struct {
-    double *x;           /* [points] */
+    double *x; /* [points]; NULL: not yet */
+    /* ladder iteration */
     double *history;     /* [iterations + 1] |r_k|, k = 0 .. iterations */
     double *sensitivity; /* [iterations + 2] see nek_sensitivity; NULL until it is needed */
     double residual;     /* |b - A x|, recomputed */
+    /* ladder solve: iterations to the tolerance, with and without the preconditioner */
+    int iterations, plain_iterations;
 } nek_reference_t;
 
 /* What a solve left behind, in host memory. */
@@ -54,9 +51,8 @@ typedef struct {
     double *b;         /* [points] right-hand side, the same at every copy, 0 on the boundary */
     rt_halo_t *halo;   /* Q Q^T on host arrays; NULL with communication off */
     struct nek_levels *levels;   /* of schwarz (precond/precond.h); NULL until it is needed */
-    nek_reference_t reference;   /* of b, made once by nek_reference_solve; x NULL: not yet */
+    nek_reference_t reference;   /* of b, made once by nek_reference_solve or nek_target */
     double eigen_min, eigen_max; /* extreme Ritz values of A */
-    nek_target_t *target;        /* of the ladder solve; NULL until it is needed */
 } nek_problem_t;
 
 void *nek_problem_new(const rt_run_t *run, void *input);
@@ -168,7 +164,7 @@ void nek_reference_solve(nek_problem_t *problem);
 void nek_reference_destroy(nek_reference_t *reference);
 
 /* Returns the solution for the ladder solve, which the first call makes. Collective. */
-const nek_target_t *nek_target(nek_problem_t *p);
+const nek_reference_t *nek_target(nek_problem_t *p);
 
 extern const char *const nek_precond_names[]; /* by nek_precond_t; app.c */
 void nek_result(const void *solver, rt_result_t *out);

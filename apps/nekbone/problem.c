@@ -248,8 +248,5 @@ void nek_problem_destroy(void *problem)
     RT_FREE(p->b, RT_HOST);
     nek_reference_destroy(&p->reference);
     nek_levels_destroy(p->levels);
-    if (p->target)
-        RT_FREE(p->target->x, RT_HOST);
-    RT_FREE(p->target, RT_HOST);
     RT_FREE(p, RT_HOST);
 }

@@ -93,9 +93,9 @@ static void solve_work(const nek_config_t *config, const rt_rung_t *rung, double
 
 void nek_work_done(const nek_solver_t *s, rt_work_t *work)
 {
-    const nek_target_t *target = s->problem->target;
-    if (s->to_tolerance && target && s->done > 0)
-        solve_work(s->problem->config, s->rung, fmax(1, target->plain_iterations), s->done, work);
+    const int plain = s->problem->reference.plain_iterations;
+    if (s->to_tolerance && s->problem->reference.x && s->done > 0)
+        solve_work(s->problem->config, s->rung, fmax(1, plain), s->done, work);
 }
 
 void nek_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
@@ -148,7 +148,7 @@ void nek_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPAC
     const rt_space_t space = rt_rung_space(rung);
     const double array = (double)config->points * VALUE,
                  matrix = (double)config->n * config->n * VALUE;
-    const double partial = (double)nek_vector_cpu.partial_size(config->points) * VALUE;
+    const double partial = (double)nek_partials(config->points) * VALUE;
     /* The scalars of each iteration: history, alpha and beta of two solvers, the histories of two
      * references and three solves, and two arrays for the Ritz values or one for the sensitivity. */
     const double small = 10 * (double)(config->iterations + 1) * VALUE + sizeof(nek_problem_t) +
@@ -167,8 +167,7 @@ void nek_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPAC
     bytes[RT_HOST] = bytes[RT_DEVICE] = 0;
     bytes[RT_PINNED] = 3 * VALUE;
     if (kernels)
-        solver += kernels->scratch_arrays * array +
-                  (double)kernels->vector->partial_size(config->points) * VALUE;
+        solver += kernels->scratch_arrays * array + partial;
     if (space == RT_HOST) {
         host_solver = solver;
     } else {

@@ -1,8 +1,9 @@
 /*
- * points.h - the vector work of CG at neighbouring points: one text for CPUs and Kokkos.
+ * points.h - the vector work of CG at neighbouring points: one text for all rungs.
  *
  * A CPU calls these for a block of NEK_BLOCK points at a time, where the loops become vector code,
- * and a GPU for one point per thread. A function that adds something up returns the sum.
+ * a GPU for one point per thread, and OpenACC for all points of a rank, where a loop becomes a
+ * kernel. A function that adds something up returns the sum.
  */
 #ifndef NEK_POINTS_H
 #define NEK_POINTS_H
@@ -15,24 +16,17 @@
 #else
 #define NEK_POINTS NEK_INLINE
 #endif
-#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
-#define NEK_SIMD(sums)
+#if defined(_OPENACC)
+#define NEK_LOOP(arrays, sums) NEK_PRAGMA(acc parallel loop gang vector deviceptr arrays sums)
 #else
-#define NEK_SIMD(sums) NEK_PRAGMA(omp simd sums)
+#define NEK_LOOP(arrays, sums) NEK_SIMD(sums)
 #endif
-
-enum { NEK_BLOCK = 1024 };
-
-static inline int64_t nek_blocks(int64_t points)
-{
-    return (points + NEK_BLOCK - 1) / NEK_BLOCK;
-}
 
 /* p = r + beta p */
 NEK_POINTS void nek_points_p(int points, double beta, const double *__restrict__ r,
                              double *__restrict__ p)
 {
-    NEK_SIMD()
+    NEK_LOOP((r, p), )
     for (int q = 0; q < points; q++)
         p[q] = r[q] + beta * p[q];
 }
@@ -42,7 +36,7 @@ NEK_POINTS double nek_points_shift(int points, double lambda, const double *__re
                                    const double *__restrict__ p, double *__restrict__ w)
 {
     double sum = 0;
-    NEK_SIMD(reduction(+ : sum))
+    NEK_LOOP((c, p, w), reduction(+ : sum))
     for (int q = 0; q < points; q++) {
         const double c_q = c[q], p_q = p[q], w_q = w[q]; /* w is loaded before c is known */
         const double s = c_q != 0 ? w_q + lambda * p_q : 0;
@@ -58,7 +52,7 @@ NEK_POINTS double nek_points_xr(int points, double alpha, const double *__restri
                                 double *__restrict__ x, double *__restrict__ r)
 {
     double sum = 0;
-    NEK_SIMD(reduction(+ : sum))
+    NEK_LOOP((c, p, w, x, r), reduction(+ : sum))
     for (int q = 0; q < points; q++) {
         const double s = r[q] - alpha * w[q];
         x[q] += alpha * p[q];

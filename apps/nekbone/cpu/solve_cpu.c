@@ -269,7 +269,7 @@ static double dot(const nek_view_t *view, const nek_level_view_t *level, const d
     const nek_grid_t *g = &level->grid;
     const int n = g->n;
     const int64_t row = g->points[0], plane = row * g->points[1];
-    const int64_t room = nek_vector_cpu.partial_size(view->points);
+    const int64_t room = nek_blocks(view->points);
     const int64_t parts = view->elements < room ? view->elements : room;
 #pragma omp parallel for schedule(static)
     for (int64_t part = 0; part < parts; part++) {

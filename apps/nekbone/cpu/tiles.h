@@ -21,6 +21,11 @@
 
 #define NEK_INLINE       static inline __attribute__((always_inline))
 #define NEK_PRAGMA(text) _Pragma(#text)
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__) || defined(_OPENACC)
+#define NEK_SIMD(sums)
+#else
+#define NEK_SIMD(sums) NEK_PRAGMA(omp simd sums)
+#endif
 #if defined(__CUDACC__)
 #define NEK_TILE_UNROLL(n) /* a build for GPUs reads this file, and uses none of it */
 #else
@@ -164,7 +169,7 @@ NEK_INLINE void nek_apply_factors(const int points, const int apart, const doubl
                                   double *__restrict__ ur, double *__restrict__ us,
                                   double *__restrict__ ut)
 {
-#pragma omp simd
+    NEK_SIMD()
     for (int q = 0; q < points; q++) {
         const double wr = ur[q], ws = us[q], wt = ut[q];
         ur[q] = G[q] * wr + G[apart + q] * ws + G[2 * apart + q] * wt;

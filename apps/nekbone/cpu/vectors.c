@@ -8,11 +8,6 @@
 #include "config.h"
 #include "points.h"
 
-static int64_t partial_size(int64_t points)
-{
-    return nek_blocks(points);
-}
-
 /* Runs `body` for each block: the points from q on, as many as `count`. */
 #define EACH_BLOCK(body)                                                                     \
     do {                                                                                     \
@@ -55,5 +50,4 @@ double nek_dot(const nek_view_t *view, const double *x, const double *y)
     return total(view);
 }
 
-const nek_vector_t nek_vector_cpu = {
-    .partial_size = partial_size, .update_p = update_p, .shift = shift, .update_xr = update_xr};
+const nek_vector_t nek_vector_cpu = {.update_p = update_p, .shift = shift, .update_xr = update_xr};

@@ -13,7 +13,7 @@
 #include "nek_scalars.cuh"
 #include "../cpu/points.h"
 
-enum { THREADS = 256, MOST_BLOCKS = 4096 };
+enum { THREADS = 256 };
 
 /* Blocks that have finished their sum. It returns to zero by itself. There is one stream, so one
  * sum at a time. */
@@ -26,13 +26,8 @@ static unsigned blocks_for(int64_t points)
     if (!resident)
         resident = rt_device_gpu()->multiprocessors * (NEK_THREADS_RESIDENT / THREADS);
     const int64_t needed = (points + THREADS - 1) / THREADS;
-    const int64_t most = resident < MOST_BLOCKS ? resident : MOST_BLOCKS;
+    const int64_t most = resident < NEK_MOST_BLOCKS ? resident : static_cast<int>(NEK_MOST_BLOCKS);
     return static_cast<unsigned>(needed < most ? needed : most);
-}
-
-static int64_t partial_size(int64_t)
-{
-    return MOST_BLOCKS;
 }
 
 /* Adds the sums of all threads of the grid; the last block writes the total to *result. */
@@ -114,7 +109,6 @@ static double update_xr(const nek_view_t *view, double alpha, const double *p, c
 }
 
 extern "C" const nek_vector_t nek_vector_cuda = {
-    .partial_size = partial_size,
     .update_p = update_p,
     .shift = shift,
     .update_xr = update_xr,

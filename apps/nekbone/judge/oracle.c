@@ -13,7 +13,7 @@ double nek_rounding_steps(int n)
 double nek_oracle_apply(const nek_problem_t *p, const double *u, double *w)
 {
     nek_view_t view = p->view;
-    view.partial = RT_NEW(double, (size_t)nek_vector_cpu.partial_size(view.points), RT_HOST);
+    view.partial = RT_NEW(double, (size_t)nek_blocks(view.points), RT_HOST);
     nek_reference.ax(&view, u, w);
     if (p->halo) {
         rt_field_t field = rt_field_f64(w);
@@ -28,7 +28,7 @@ double nek_oracle_apply(const nek_problem_t *p, const double *u, double *w)
 double nek_oracle_dot(const nek_problem_t *p, const double *u, const double *v)
 {
     nek_view_t view = p->view;
-    view.partial = RT_NEW(double, (size_t)nek_vector_cpu.partial_size(view.points), RT_HOST);
+    view.partial = RT_NEW(double, (size_t)nek_blocks(view.points), RT_HOST);
     double sum = nek_dot(&view, u, v);
     rt_comm_sum(&sum, 1);
     RT_FREE(view.partial, RT_HOST);

@@ -19,11 +19,6 @@ Range all(const nek_view_t *view)
     return Range(rt_kokkos::exec(), 0, view->points);
 }
 
-int64_t partial_size(int64_t points)
-{
-    return rt_kokkos::on_host ? nek_blocks(points) : 0; /* else Kokkos has its own */
-}
-
 /* Calls body(b, q, count) for each block on the CPU: the points from q on. */
 template <class Body> void each_block(const char *name, const nek_view_t *view, const Body &body)
 {
@@ -81,7 +76,6 @@ double update_xr(const nek_view_t *view, double alpha, const double *p, const do
 constexpr nek_vector_t table()
 {
     nek_vector_t t = {};
-    t.partial_size = partial_size;
     t.update_p = update_p;
     t.shift = shift;
     t.update_xr = update_xr;

@@ -1,61 +1,29 @@
 /*
- * vectors.c - the vector work of CG with directives: a parallel loop for each line of the
- * iteration.
+ * vectors.c - the vector work of CG with directives: a parallel loop for each line of the iteration
+ * (../cpu/points.h). The compiler has its own partial sums.
  */
 #include "config.h"
 #include "machine/openacc.h"
-#include "../kernel.h"
-
-static int64_t partial_size(int64_t points)
-{
-    (void)points;
-    return 0; /* the compiler has its own partial sums */
-}
+#include "../cpu/points.h"
 
 static void update_p(const nek_view_t *view, double beta, const double *r, double *p)
 {
-    const int64_t points = view->points;
     rt_openacc_begin();
-#pragma acc parallel loop gang vector deviceptr(r, p)
-    for (int64_t q = 0; q < points; q++)
-        p[q] = r[q] + beta * p[q];
+    nek_points_p((int)view->points, beta, r, p);
 }
 
 static double shift(const nek_view_t *view, double lambda, const double *p, double *w)
 {
-    const int64_t points = view->points;
     rt_openacc_begin();
-    const double *c = view->c;
-    double total = 0;
-#pragma acc parallel loop gang vector deviceptr(c, p, w) reduction(+ : total)
-    for (int64_t q = 0; q < points; q++) {
-        const double s = c[q] != 0 ? w[q] + lambda * p[q] : 0;
-        w[q] = s;
-        total += c[q] * s * p[q];
-    }
-    return total;
+    return nek_points_shift((int)view->points, lambda, view->c, p, w);
 }
 
 static double update_xr(const nek_view_t *view, double alpha, const double *p, const double *w,
                         double *x, double *r)
 {
-    const int64_t points = view->points;
     rt_openacc_begin();
-    const double *c = view->c;
-    double total = 0;
-#pragma acc parallel loop gang vector deviceptr(c, p, w, x, r) reduction(+ : total)
-    for (int64_t q = 0; q < points; q++) {
-        const double s = r[q] - alpha * w[q];
-        x[q] += alpha * p[q];
-        r[q] = s;
-        total += c[q] * s * s;
-    }
-    return total;
+    return nek_points_xr((int)view->points, alpha, view->c, p, w, x, r);
 }
 
 const nek_vector_t nek_vector_openacc = {
-    .partial_size = partial_size,
-    .update_p = update_p,
-    .shift = shift,
-    .update_xr = update_xr,
-};
+    .update_p = update_p, .shift = shift, .update_xr = update_xr};
