@@ -109,7 +109,6 @@ struct alya_solver {
     double *u0;                 /* [nodes][3] velocity that a solve starts from */
     uint64_t draw;              /* which velocity is in s->u */
     alya_left_t kept[RT_KEEPS]; /* by alya_spoil, for alya_verify_after */
-    double seconds_set_up;
     /* What a solve leaves behind of its earlier assemblies, see alya_solve. */
     int64_t assembled; /* calls of alya_assemble since the last spoil */
     double *witness;   /* [ALYA_WATCHED][ALYA_WITNESSES][3] their r */

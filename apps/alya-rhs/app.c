@@ -161,9 +161,6 @@ static void result(const void *solver, rt_result_t *out)
         return;
     rt_json_real(out->json, "elements", s->problem->counts.total_elements);
     rt_json_real(out->json, "nodes", s->problem->counts.total_nodes);
-    rt_json_real(out->json, "seconds_mesh", s->problem->seconds_mesh);
-    rt_json_real(out->json, "seconds_order", s->problem->seconds_order);
-    rt_json_real(out->json, "seconds_rung_set_up", s->seconds_set_up);
 }
 
 static const char *const roofline_cases[] = {"cells=48x40x28", "cells=120x100x28",

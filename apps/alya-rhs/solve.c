@@ -149,7 +149,6 @@ void *alya_solver_new(void *problem, const rt_rung_t *rung)
     alya_problem_t *p = problem;
     alya_solver_t *s = RT_NEW(alya_solver_t, 1, RT_HOST);
     memset(s, 0, sizeof *s);
-    const double begin = rt_clock();
     s->problem = p;
     s->rung = rung;
     s->kernels = (const alya_kernels_t *)rung->kernels;
@@ -173,7 +172,6 @@ void *alya_solver_new(void *problem, const rt_rung_t *rung)
     if (p->halo && (s->space != RT_HOST || rt_halo_is_cut(p->run->opt.transport)))
         new_halo(s);
     rt_device_synchronize();
-    s->seconds_set_up = rt_clock() - begin;
     return s;
 }
 

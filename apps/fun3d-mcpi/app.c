@@ -161,22 +161,6 @@ static void *problem_new(const rt_run_t *run, void *input)
     return p;
 }
 
-static void halo_result(const mcpi_problem_t *p, const mcpi_solver_t *s, json_t *out)
-{
-    json_t *halo = rt_json_object(out, "halo");
-    int64_t values = 0, neighbours = 0;
-    for (int k = 0; p->halo && k < p->part->colours; k++) {
-        const rt_halo_info_t info = rt_halo_info(s->halo[k]);
-        values += info.send_values;
-        neighbours = info.neighbours > neighbours ? info.neighbours : neighbours;
-    }
-    rt_json_int(halo, "ghost_rows", p->part->ghosts);
-    rt_json_int(halo, "rows_sent", values);
-    rt_json_int(halo, "neighbours", neighbours);
-    if (p->halo)
-        rt_json_text(halo, "transport", s->view.dq ? "peer" : rt_halo_info(s->halo[0]).transport);
-}
-
 static void sweeps_result(const void *solver, rt_result_t *out)
 {
     const mcpi_solver_t *s = solver;
@@ -206,12 +190,10 @@ static void sweeps_result(const void *solver, rt_result_t *out)
     rt_json_text(json, "dq_fingerprint",
                  rt_text(&text, "%012llx", (unsigned long long)c->fingerprint));
     rt_json_text(json, "dq_left", rt_text(&text, "%012llx", (unsigned long long)left));
-    halo_result(p, s, json);
-    rt_json_real(json, "seconds_mesh", p->seconds_mesh);
-    rt_json_real(json, "seconds_colour", p->seconds_colour);
-    rt_json_real(json, "seconds_blocks", p->seconds_blocks);
-    rt_json_real(json, "seconds_factor", p->seconds_factor);
-    rt_json_real(json, "seconds_rung_set_up", s->seconds_set_up);
+    json_t *halo = rt_json_object(json, "halo");
+    rt_json_int(halo, "ghost_rows", p->part->ghosts);
+    if (p->halo)
+        rt_json_text(halo, "transport", s->view.dq ? "peer" : rt_halo_info(s->halo[0]).transport);
 }
 
 /* --- two ladders --- */

@@ -101,7 +101,6 @@ typedef struct {
     uint64_t draw; /* of that R: new after each spoil */
     int64_t swept; /* sweeps that the last solve asked for, for verify.c */
     mcpi_answer_t kept[RT_KEEPS];
-    double seconds_set_up;
     bool on_stream; /* all messages are on the stream: no step of a sweep waits for the host */
     bool recording; /* the sweeps are being recorded, not run: no timers */
     rt_replay_t replay;

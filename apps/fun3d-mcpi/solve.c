@@ -137,7 +137,6 @@ void *mcpi_solver_new(void *problem, const rt_rung_t *rung)
     mcpi_solver_t *s = RT_NEW(mcpi_solver_t, 1, RT_HOST);
     const mcpi_config_t *config = p->config;
     memset(s, 0, sizeof *s);
-    double begin = rt_clock();
     s->problem = p;
     s->rung = rung;
     s->kernels = (const mcpi_kernels_t *)rung->kernels;
@@ -159,7 +158,6 @@ void *mcpi_solver_new(void *problem, const rt_rung_t *rung)
     put_right_hand_side(s);
     rt_fill(s->dq, s->space, 0xff, dq_values(s) * mcpi_type_size(s->view.dq_type));
     rt_device_synchronize();
-    s->seconds_set_up = rt_clock() - begin;
     return s;
 }
 
