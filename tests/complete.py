@@ -5,13 +5,14 @@ Part of `make check` (structure.sh); by hand: tests/complete.py [SOURCES [BUILD]
 each thing that is missing, and then ends with status 1:
 
   lessons      docs/lessons/APP.md has a section for each rung of APP, and no other
-  models       where work.c has a table models[], every rung has a row in it
+  work         work.c, or that of a part, has rows for each rung, and for no other
+  mutants      tests/mutants/APP.txt has wrong programs for each rung that runs anywhere, but for the references
   options      the table in apps/APP/README.md names the options of apps/APP/app.c, and no other
   example      each RUNG(..) of CONTRIBUTING.md is a line of a ladder.def
   tarball      `make distdir` takes every file that git tracks, and nothing that a build leaves
   environment  what a user exported, such as OMP_PROC_BIND, does not reach a test
 
-Each of the first four first has to find a fault in a copy of these files with one changed.
+Each of the first five first has to find a fault in a copy of these files with one changed.
 """
 from __future__ import annotations
 
@@ -47,12 +48,19 @@ def check_lessons(root: Path, app: str) -> Iterator[str]:
                            "has no section", "is no rung")
 
 
-def check_models(root: Path, app: str) -> Iterator[str]:
-    table = re.search(r"^static const model_t models\[\] = \{(.*?)^\};", (root / f"apps/{app}/work.c").read_text(), re.M | re.S)
-    if table:
-        rows = set(re.findall(r'\.rung = "([^"]+)"', table[1]))
-        yield from differences(f"apps/{app}/work.c", (name for name, _ in rungs_of(root, app)), rows,
-                               "has no row in models[]", "is no rung")
+def check_work(root: Path, app: str) -> Iterator[str]:
+    named: Set[str] = set()
+    for file in (root / f"apps/{app}").rglob("work.c"):
+        text = file.read_text()
+        texts = re.findall(r'^#define [A-Z_]+\s+(?:\\\n\s*)?(".*)', text, re.M) + re.findall(r'^    \{(?:\.rung = )?(".*?"),', text, re.M)
+        named |= {name for names in texts for name in re.findall(r"[\w-]+", names)}
+    yield from differences(f"apps/{app}/work.c", (name for name, _ in rungs_of(root, app)), named, "has no row", "is no rung")
+
+
+def check_mutants(root: Path, app: str) -> Iterator[str]:
+    tried = set(re.findall(r"--rung ([\w-]+)", (root / f"tests/mutants/{app}.txt").read_text()))
+    yield from (f"tests/mutants/{app}.txt: {name} has no rows" for name, kind in rungs_of(root, app)
+                if kind == "CPU" and "reference" not in name and name not in tried)
 
 
 def check_options(root: Path, app: str) -> Iterator[str]:
@@ -79,7 +87,7 @@ def check_example(root: Path) -> Iterator[str]:
 def check_sources(root: Path) -> List[str]:
     faults = list(check_example(root))
     for app in apps_of(root):
-        faults += [*check_lessons(root, app), *check_models(root, app), *check_options(root, app)]
+        faults += [*check_lessons(root, app), *check_work(root, app), *check_mutants(root, app), *check_options(root, app)]
     return faults
 
 
@@ -130,6 +138,8 @@ SABOTAGE = (
     Sabotage("docs/lessons/nekbone.md", "\n## scalar\n", "\n## skalar\n", "scalar has no section"),
     Sabotage("docs/lessons/nekbone.md", "\n## scalar\n", "\n## skalar\n", "skalar is no rung"),
     Sabotage("apps/alya-rhs/work.c", '.rung = "cpu-closed"', '.rung = "cpu-open"', "cpu-closed has no row"),
+    Sabotage("apps/nekbone/work.c", "reference scalar jammed", "reference jammed", "scalar has no row"),
+    Sabotage("tests/mutants/gfnn-wave.txt", "--rung cpu-atomic", "--rung cpu-simd", "cpu-atomic has no rows"),
     Sabotage("apps/nekbone/README.md", "`--lambda X`", "`--mu X`", "lambda has no row"),
     Sabotage("apps/nekbone/README.md", "`--lambda X`", "`--mu X`", "mu is no option"),
     Sabotage("CONTRIBUTING.md", " RUNG(", " RUNG(no-", "not a line of any ladder.def"),
@@ -140,8 +150,10 @@ def check_checks(root: Path) -> List[str]:
     faults: List[str] = []
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder)
-        for file in ["CONTRIBUTING.md", *(f"docs/lessons/{app}.md" for app in apps_of(root)),
-                     *(f"apps/{app}/{name}" for app in apps_of(root) for name in ("ladder.def", "work.c", "app.c", "README.md"))]:
+        names = ("docs/lessons/{}.md", "tests/mutants/{}.txt", *(f"apps/{{}}/{name}" for name in
+                 ("ladder.def", "work.c", "app.c", "README.md")))
+        files = ["CONTRIBUTING.md", "apps/fun3d-mcpi/flow/work.c", *(name.format(app) for app in apps_of(root) for name in names)]
+        for file in files:
             (copy / file).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(root / file, copy / file)
         for wrong in SABOTAGE:

@@ -9,7 +9,7 @@ each place that breaks a rule, and then ends with status 1. The rules are those 
   calls      the objects of common/ call each other by the same rule (nm), because a declaration can
              hide a call upward
   stages     an input that is a pipeline (STAGES) has no call from a later stage into an earlier one
-  rungs      a rung's file is apps/APP/KIND/NAME, and `make asm` finds it
+  rungs      a rung's file is apps/APP/KIND/NAME, and `make asm` finds it; app.c alone includes ladder.def
   sizes      no folder has more lines than tests/size.tsv says
 
 Each check first has to find a fault in a small broken tree: a check that cannot fail proves nothing.
@@ -204,6 +204,9 @@ def check_rungs(root: Path) -> List[str]:
             file = f"apps/{app}/{folder}/{name.lower().replace('-', '_')}{suffix}"
             if not (root / file).is_file():
                 faults.append(f"{file} is missing: the rung {name} of {app} should be there")
+        table, user = f"apps/{app}/ladder.def", f"apps/{app}/app.c"
+        faults += [f"{file} includes {table}, and a new rung would compile it: only {user} may" for file in
+                   files_of(root, f"apps/{app}") if file != user and table in includes_of(root, file)]
     return faults
 
 
@@ -282,6 +285,7 @@ SABOTAGE = (
     Sabotage("common/machine/m.h", '#include "rt.h"\n', "not below it"),
     Sabotage("common/machine/m.h", '#include "machine/n.h"\n', "include each other"),
     Sabotage("apps/one/app.c", '#include "../two/two.h"\n', "another app"),
+    Sabotage("apps/two/two.h", '#include "ladder.def"\n', "would compile it"),
     Sabotage("apps/one/app.c", "\n" * 10, "apps/one: 11 lines, budget 10"),
     Sabotage("apps/one/ladder.def", 'RUNG(slow-one, CPU, "", t, "missing")\n', "slow_one.c is missing"),
 )

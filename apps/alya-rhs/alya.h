@@ -7,13 +7,6 @@
 
 #include "kernel.h"
 
-enum {
-    ALYA_RUNGS = 0
-#define RUNG(name, kind, after, table, idea) +1
-#include "ladder.def"
-#undef RUNG
-};
-extern const rt_rung_t alya_ladder[ALYA_RUNGS];
 extern const rt_app_t alya_app;
 
 /* Numbers of the streams of random values: each is added to the run's seed. */
@@ -139,8 +132,6 @@ void alya_get(const alya_solver_t *s, const double *array, int stride, double *h
 void alya_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict);
 void alya_verify_after(void *solver, rt_verdict_t *verdict);
 void alya_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work);
-/* Ends the program if a rung of the ladder has no row in work.c. */
-void alya_work_check(const rt_rung_t *ladder, int n);
 void alya_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES]);
 /* Prints the ladder next to the paper's: flops, loads and stores, bytes, and times as ratios to B. */
 void alya_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out);

@@ -92,7 +92,6 @@ static void configure(rt_run_t *run)
     const char *why = picture ? alya_picture_why_not(picture) : NULL;
     if (why)
         rt_refuse(RT_USAGE, "--picture %s: %s", picture, why);
-    alya_work_check(alya_ladder, ALYA_RUNGS);
     complete(config);
     rt_run_refuse_ignored(run, config->from_file, "cells jitter growth",
                           "no effect with --mesh FILE");
@@ -176,8 +175,11 @@ static const rt_extras_t extras = {
     .roofline_settings = "assemblies=3",
 };
 
+#define RUNG(name, kind, after, table, idea) extern const alya_kernels_t table;
+#include "ladder.def"
+#undef RUNG
 #define RUNG RT_RUNG
-const rt_rung_t alya_ladder[ALYA_RUNGS] = {
+static const rt_rung_t ladder[] = {
 #include "ladder.def"
 };
 #undef RUNG
@@ -196,8 +198,8 @@ const rt_app_t alya_app = {
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .config_size = sizeof(alya_config_t),
-    .ladder = alya_ladder,
-    .n_rungs = ALYA_RUNGS,
+    .ladder = ladder,
+    .n_rungs = sizeof ladder / sizeof *ladder,
     .size_option = "cells",
     .extras = &extras,
     .configure = configure,

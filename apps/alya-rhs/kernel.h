@@ -156,7 +156,8 @@ typedef struct {
 extern const alya_vectors_t alya_vectors_cpu, alya_vectors_cuda, alya_vectors_kokkos,
     alya_vectors_openacc;
 
-/* cpu/reference.c, the oracle. Computes r as above by quadrature and, if size is not NULL,
+extern const alya_kernels_t alya_reference; /* cpu/reference.c, the oracle */
+/* The same file. Computes r as above by quadrature and, if size is not NULL,
  * size[nodes][2]: the sum of |r_e| over the node's elements, and the sum of what |r_e| would be if
  * nothing in it cancelled. r [nodes][3]. u [nodes][3]. Host memory. */
 void alya_reference_assemble(const alya_mesh_t *mesh, const alya_schedule_t *schedule,
@@ -168,10 +169,6 @@ void alya_reference_assemble(const alya_mesh_t *mesh, const alya_schedule_t *sch
 enum { ALYA_RECORD = 8, ALYA_ROW = 4 };
 void alya_closed_chunk(const alya_view_t *view, const alya_physics_t *physics, const double *u,
                        double *r, int64_t k);
-
-#define RUNG(name, kind, after, table, idea) extern const alya_kernels_t table;
-#include "ladder.def"
-#undef RUNG
 
 RT_C_END
 #endif

@@ -118,13 +118,6 @@ static const model_t *model_of(const rt_rung_t *rung)
     return NULL;
 }
 
-void alya_work_check(const rt_rung_t *ladder, int n)
-{
-    for (int i = 0; i < n; i++)
-        RT_EXPECT(model_of(&ladder[i]), RT_USAGE, "%s has no row in models[] of work.c",
-                  ladder[i].name);
-}
-
 void alya_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
 {
     const alya_config_t *config = run->config;
@@ -135,7 +128,6 @@ void alya_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
     const double stride = kernels ? kernels->r_stride : 3, fields = kernels ? kernels->packed : 0;
     *work = (rt_work_t){.unit = "assembly",
                         .units = (double)config->assemblies,
-                        .arithmetic = m->arithmetic,
                         .flops = CREDITED * E,
                         .bytes = 16 * E + 15 * VALUE * N,
                         .points = E,
@@ -143,6 +135,9 @@ void alya_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
                         .loads_and_stores = 5, /* as arrays [nodes][3]: x, u, r three times */
                         .distinct_arrays = 3,
                         .array_bytes = 3 * VALUE * (double)counts->nodes};
+    if (!m)
+        return;
+    work->arithmetic = m->arithmetic;
     rt_work_add(work, "assemble", 1, m->flops * E,
                 16 * E + VALUE * N * (fmax(6, fields) + stride) + VALUE * m->streamed * E,
                 2 * VALUE * N * stride + VALUE * m->streamed * E);
@@ -290,7 +285,7 @@ static void cell(rt_table_t *t, double value, const char *format)
 /* Returns the seconds of the rung called B of the same kind, 0 if it did not run. */
 static double seconds_of_b(const rt_outcome_t *outcomes, rt_kind_t kind)
 {
-    for (int i = 0; i < ALYA_RUNGS; i++)
+    for (int i = 0; i < alya_app.n_rungs; i++)
         if (outcomes[i].rung && (outcomes[i].rung->kind == RT_CPU) == (kind == RT_CPU) &&
             model_of(outcomes[i].rung)->paper.name &&
             strcmp(model_of(outcomes[i].rung)->paper.name, "B") == 0)
@@ -303,7 +298,7 @@ void alya_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out)
     rt_table_t *t = rt_table_new("<rung|flop|paper|global ld/st|paper|local ld/st|paper|DRAM bytes|"
                                  "paper|B / this|paper|<paper's rung");
     const double E = alya_counts(run)->total_elements;
-    for (int i = 0; i < ALYA_RUNGS; i++) {
+    for (int i = 0; i < alya_app.n_rungs; i++) {
         const rt_outcome_t *o = &outcomes[i];
         if (!o->rung)
             continue;

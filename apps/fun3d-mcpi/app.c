@@ -297,8 +297,11 @@ static void picture(const void *solver, const char *path)
 
 /* --- the app --- */
 
+#define RUNG(name, kind, after, ladder, table, idea) extern const mcpi_kernels_t table;
+#include "ladder.def"
+#undef RUNG
 #define RUNG RT_RUNG_ON
-const rt_rung_t mcpi_ladder[MCPI_RUNGS] = {
+static const rt_rung_t ladder[] = {
 #include "ladder.def"
 };
 #undef RUNG
@@ -327,8 +330,8 @@ const rt_app_t mcpi_app = {
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .config_size = sizeof(mcpi_config_t),
-    .ladder = mcpi_ladder,
-    .n_rungs = MCPI_RUNGS,
+    .ladder = ladder,
+    .n_rungs = sizeof ladder / sizeof *ladder,
     .size_option = "surface",
     .extras = &extras,
     .configure = configure,

@@ -76,10 +76,6 @@ const char *mcpi_fixed_refuse(const rt_kernels_t *self, const void *config, rt_t
 /* refuse of the rungs of the ladder flow: they need 5 unknowns, a mesh, and a wall. */
 const char *mcpi_flow_refuse(const rt_kernels_t *self, const void *config, rt_text_t *why);
 
-#define RUNG(name, kind, after, ladder, table, idea) extern const mcpi_kernels_t table;
-#include "ladder.def"
-#undef RUNG
-
 /* cpu/cpu_simd.c. Updates these rows, of one colour, as vectors, in the thread that calls. */
 void mcpi_simd_rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq);
 

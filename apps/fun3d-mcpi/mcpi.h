@@ -18,13 +18,6 @@
 
 RT_C_BEGIN
 
-enum {
-    MCPI_RUNGS = 0
-#define RUNG(name, kind, after, ladder, table, idea) +1
-#include "ladder.def"
-#undef RUNG
-};
-extern const rt_rung_t mcpi_ladder[MCPI_RUNGS];
 extern const rt_app_t mcpi_app;
 
 /* --- problem.c --- */
@@ -143,7 +136,7 @@ const char *mcpi_paper(const rt_run_t *run, const rt_rung_t *rung);
 /* Returns the rung cpu-simd: it runs everywhere, and is the fastest that does. */
 static inline const rt_rung_t *mcpi_cpu_rung(void)
 {
-    return rt_ladder_find(mcpi_ladder, MCPI_RUNGS, "cpu-simd");
+    return rt_app_rung(&mcpi_app, "cpu-simd");
 }
 
 RT_C_END

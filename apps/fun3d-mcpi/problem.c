@@ -157,7 +157,7 @@ void mcpi_digest(const void *problem, rt_digest_t *digest)
 static bool wants(const rt_run_t *run, const char *ladder, const char *other)
 {
     const rt_options_t *opt = &run->opt;
-    const rt_rung_t *rung = opt->rung ? rt_ladder_find(mcpi_ladder, MCPI_RUNGS, opt->rung) : NULL;
+    const rt_rung_t *rung = rt_run_asked(run);
     return rung ? strcmp(rung->ladder, ladder) == 0 : !opt->only || strcmp(opt->only, other) != 0;
 }
 

@@ -29,9 +29,21 @@ enum { VALUE = sizeof(double), INDEX = sizeof(int32_t) };
 /* Bytes: blocks of one row per thread; what is small and not counted one by one. */
 enum { ROW_SCRATCH = 262144, SMALL = 65536 };
 
+/* What rows count: the system's rows and blocks, the flops of a sweep, and the bytes of O, D and R,
+ * and of dQ in the run's type. */
+enum { N, B, FLOPS, O, D, R, DQ };
+
+#define ALL "cpu-simd naive warp-shared warp-shuffle six-rows staged kokkos"
+/* rungs, kernel, {flops}, {bytes read}, {bytes written}, calls. A call of the timer `rows` is one
+ * colour or all sweeps, so `sweep` is credited instead. */
+static const rt_work_row_t rows[] = {
+    {"reference", "sweep", {[FLOPS] = 1}, {INDEX, INDEX, 0, 1, 1, [R] = 2}, {[R] = 1}, 0},
+    {ALL, "sweep", {[FLOPS] = 1}, {INDEX, INDEX, 0, 1, 1, 1, [DQ] = 1}, {[DQ] = 1}, 0},
+};
+
 static const mcpi_kernels_t *kernels_of(const rt_rung_t *rung)
 {
-    return rung->kernels ? (const mcpi_kernels_t *)rung->kernels : &mcpi_cpu_simd;
+    return (const mcpi_kernels_t *)(rung->kernels ? rung : mcpi_cpu_rung())->kernels;
 }
 
 static double dq_size(const mcpi_config_t *config, const mcpi_kernels_t *kernels)
@@ -42,29 +54,26 @@ static double dq_size(const mcpi_config_t *config, const mcpi_kernels_t *kernels
 void mcpi_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
 {
     const mcpi_config_t counted = mcpi_counted(run), *config = &counted;
-    const double N = (double)config->counts.rows, B = (double)config->counts.blocks;
-    const double nb = (double)config->nb;
+    const double n = (double)config->counts.rows, b = (double)config->counts.blocks;
+    const double nb = (double)config->nb, flops = 2 * nb * nb * (b + n), once = 1;
     const double o = (double)mcpi_type_size((mcpi_type_t)config->offdiagonal);
     const double q = (double)mcpi_type_size((mcpi_type_t)config->dq);
-    const mcpi_kernels_t *kernels = kernels_of(rung);
-    const double own = dq_size(config, kernels);
-    const bool single = config->accumulate == MCPI_FP32 && !kernels->always_fp64;
-    const double matrix = o * nb * nb * B + INDEX * B + INDEX * N + VALUE * nb * nb * N;
-    const double flops = 2 * nb * nb * (B + N), rank = rt_comm_size();
-    const double bytes = matrix + VALUE * nb * N + 2 * q * nb * N;
+    const bool single = config->accumulate == MCPI_FP32 && !kernels_of(rung)->always_fp64;
+    const double count[RT_WORK_COUNTS] = {
+        n, b, flops, o * nb * nb * b, VALUE * nb * nb * n, VALUE * nb * n, q * nb * n};
+    const double bytes = INDEX * (n + b) + count[O] + count[D] + count[R] + 2 * count[DQ];
     /* --roofline copies half of what a sweep touches to the other half */
     *work = (rt_work_t){.unit = "sweep",
                         .units = (double)config->sweeps,
                         .arithmetic = single ? RT_FMA32 : RT_FMA64, /* of O dQ */
                         .flops = flops,
                         .bytes = bytes,
-                        .points = N,
+                        .points = n,
                         .point = "row",
                         .loads_and_stores = 2,
                         .distinct_arrays = 2,
-                        .array_bytes = bytes / 2 / rank};
-    /* a call of the timer `rows` is one colour or all sweeps, so `sweep` is credited instead */
-    rt_work_add(work, "sweep", 1, flops, matrix + VALUE * nb * N + own * nb * N, own * nb * N);
+                        .array_bytes = bytes / 2 / rt_comm_size()};
+    rt_work_rows(rows, sizeof rows / sizeof *rows, rung->name, count, &once, work);
 }
 
 /* --- memory --- */

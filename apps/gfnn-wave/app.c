@@ -102,8 +102,7 @@ static int fastest_precond(const rt_run_t *run)
     for (size_t i = 0; i < sizeof of_networks / sizeof *of_networks; i++)
         if (rt_run_given(run, of_networks[i]))
             return GFNN_GFM;
-    const rt_rung_t *rung =
-        run->opt.rung ? rt_ladder_find(run->app->ladder, run->app->n_rungs, run->opt.rung) : NULL;
+    const rt_rung_t *rung = rt_run_asked(run);
     const char *ladder = rung ? rung->ladder : run->opt.ladder ? run->opt.only : "solve";
     if (!ladder || strcmp(ladder, "solve") != 0)
         return GFNN_GFM;
@@ -227,8 +226,7 @@ static void check_picture(const rt_run_t *run)
     const char *why = gfnn_picture_why_not(run->opt.picture);
     if (why)
         rt_refuse(RT_USAGE, "--picture %s: %s", run->opt.picture, why);
-    const rt_rung_t *rung =
-        run->opt.rung ? rt_ladder_find(run->app->ladder, run->app->n_rungs, run->opt.rung) : NULL;
+    const rt_rung_t *rung = rt_run_asked(run);
     if (rung && strcmp(rung->ladder, "solve") != 0)
         rt_refuse(RT_USAGE, "--picture: --rung %s computes no wave; take one that solves",
                   rung->name);
@@ -312,6 +310,9 @@ static const rt_extras_t extras = {
     .roofline_settings = "steps=1",
 };
 
+#define RUNG(name, kind, after, ladder, table, idea) extern const gfnn_kernels_t table;
+#include "ladder.def"
+#undef RUNG
 #define RUNG RT_RUNG_ON
 static const rt_rung_t ladder[] = {
 #include "ladder.def"

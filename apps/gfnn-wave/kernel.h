@@ -273,7 +273,7 @@ static inline int gfnn_precision_of(const gfnn_kernels_t *kernels, const gfnn_co
 /* Does a solve have z in 16 bits, in the memory of the float vector? */
 static inline bool gfnn_z_is_low(const gfnn_kernels_t *kernels, const gfnn_config_t *config)
 {
-    const gfnn_predictor_t *predictor = kernels->predictor[GFNN_FP16];
+    const gfnn_predictor_t *predictor = kernels ? kernels->predictor[GFNN_FP16] : NULL;
     return gfnn_reads_low(config) && predictor && predictor->apply_low;
 }
 
@@ -282,10 +282,6 @@ const char *gfnn_refuse(const rt_kernels_t *self, const void *config, rt_text_t 
 
 /* What solves compute in. */
 #define GFNN_SOLVE_PRECISION "FP64, vectors in FP64 or FP32, preconditioner in FP32 or FP16"
-
-#define RUNG(name, kind, after, ladder, table, idea) extern const gfnn_kernels_t table;
-#include "ladder.def"
-#undef RUNG
 
 /* --- reference kernels, which judge all others: host memory, all own nodes --- */
 

@@ -62,24 +62,34 @@
 enum { DOUBLES = 3 * sizeof(double), FLOATS = 3 * sizeof(float), HALVES = 3 * sizeof(uint16_t) };
 enum { PARITY = 187, OPERATOR_BYTES = 2 * DOUBLES + 1, OPERATOR32_BYTES = 2 * FLOATS + 1 };
 
-/* Flops per element of a rung's operator, where they are not PARITY. */
-static const struct {
-    const char *rung;
-    double flops;
-} inside[] = {
-    {"reference", 1152},      {"solve-reference", 1152}, /* a product with one matrix */
-    {"dense-coloured", 2304}, {"dense-atomic", 2304},    /* with two */
-    {"recompute", 700},       {"cpu-coloured", 700},     /* at the Gauss points */
-    {"cpu-atomic", 700},      {"cpu-recompute", 700},    {"node", 1686}, {"openacc", 2304},
-};
+/* What rows count: elements, nodes, all nodes' neighbours if the network is gf8, the flops of gfm,
+ * and the bytes that a predictor reads. */
+enum { E, N, GF8, GFM, READ };
+enum { ONCE, TWICE, SINGLE }; /* calls: of a step, in FP64 and in FP32 */
 
-static double inside_operator(const rt_rung_t *rung)
-{
-    for (size_t i = 0; i < sizeof inside / sizeof *inside; i++)
-        if (strcmp(inside[i].rung, rung->name) == 0)
-            return inside[i].flops;
-    return PARITY;
-}
+#define TWO_MATRICES "dense-coloured dense-atomic openacc"
+#define GAUSS_POINTS "cpu-coloured cpu-atomic cpu-recompute recompute"
+#define MODES        "cpu-simd parity kokkos"
+#define DEFINITION   "predict-reference tensor predict-openacc"
+#define WEIGHING     "predict-simd direct unrolled tiled predict-kokkos"
+#define SOLVES       "solve-simd solve-cuda solve-kokkos"
+
+/* rungs, kernel, {flops}, {bytes read}, {bytes written}, calls. In a solve with p.Ap. For gf8 the
+ * definition takes 36 flops per neighbour; WEIGHING rungs take two multiply-adds for the weights of r,
+ * six products and nine multiply-adds. */
+static const rt_work_row_t rows[] = {
+    {"reference", "operator", {1152}, {[N] = DOUBLES + 1}, {[N] = DOUBLES}, ONCE},
+    {TWO_MATRICES, "operator", {2304}, {[N] = DOUBLES + 1}, {[N] = DOUBLES}, ONCE},
+    {GAUSS_POINTS, "operator", {700}, {[N] = DOUBLES + 1}, {[N] = DOUBLES}, ONCE},
+    {"node", "operator", {1686}, {[N] = DOUBLES + 1}, {[N] = DOUBLES}, ONCE},
+    {MODES, "operator", {PARITY}, {[N] = DOUBLES + 1}, {[N] = DOUBLES}, ONCE},
+    {DEFINITION, "predictor", {[GF8] = 36, [GFM] = 1}, {[READ] = 1}, {[N] = FLOATS}, ONCE},
+    {WEIGHING, "predictor", {[GF8] = 28, [GFM] = 1}, {[READ] = 1}, {[N] = FLOATS}, ONCE},
+    {"solve-reference", "operator", {1152, 6}, {[N] = DOUBLES + 1}, {[N] = DOUBLES}, TWICE},
+    {"solve-reference", "operator FP32", {1152, 6}, {[N] = FLOATS + 1}, {[N] = FLOATS}, SINGLE},
+    {SOLVES, "operator", {PARITY, 6}, {[N] = DOUBLES + 1}, {[N] = DOUBLES}, TWICE},
+    {SOLVES, "operator FP32", {PARITY, 6}, {[N] = FLOATS + 1}, {[N] = FLOATS}, SINGLE},
+};
 
 static double product(const int64_t n[3])
 {
@@ -106,19 +116,22 @@ static double predictor_flops(const gfnn_config_t *config)
     return (2 * 9 * stencil + 6) * (double)config->kernels;
 }
 
-/* For gf8 the reference and the tensor cores follow the definition. The others weigh r first: per
- * neighbour two multiply-adds for the weights, six products, nine multiply-adds. */
-static double inside_predictor(const gfnn_config_t *config, const rt_rung_t *rung)
-{
-    const bool weighs =
-        config->precond == GFNN_GF8 && strcmp(rung->name, "predict-reference") != 0 &&
-        strcmp(rung->name, "tensor") != 0 && strcmp(rung->name, "predict-openacc") != 0;
-    return weighs ? 28 * (double)gfnn_stencil(config->reach) : predictor_flops(config);
-}
-
 static double predictor_read(const gfnn_config_t *config, const rt_rung_t *rung)
 {
     return low_bytes(config, rung) + 4 * (double)gfnn_coefs(config);
+}
+
+/* Adds the rows of a rung; returns whether it has any. */
+static bool add_rows(const gfnn_config_t *config, const rt_rung_t *rung, double twice,
+                     double single, rt_work_t *work)
+{
+    const double nodes = product(config->n_nodes), calls[] = {1, twice, single};
+    const bool gf8 = config->precond == GFNN_GF8;
+    const double neighbours = gf8 ? (double)gfnn_stencil(config->reach) * nodes : 0;
+    const double count[RT_WORK_COUNTS] = {product(config->n_elements), nodes, neighbours,
+                                          gf8 ? 0 : predictor_flops(config) * nodes,
+                                          predictor_read(config, rung) * nodes};
+    return rt_work_rows(rows, sizeof rows / sizeof *rows, rung->name, count, calls, work);
 }
 
 /* --- a time step --- */
@@ -191,13 +204,12 @@ static void sweep_lines(const gfnn_config_t *config, double each, double A, rt_w
                     (plain + FLOATS - FLOATS / more) * N, FLOATS * N);
 }
 
-/* Adds the lines of a step, which are named like the timers of step.c, cg.c and precond.c. sweeps: a
- * sweep of the polynomial is one pass. */
+/* Adds the lines of a step, which are named like the timers of step.c, cg.c and precond.c; none if
+ * the rung has no rows. sweeps: a sweep of the polynomial is one pass. */
 static void solve_lines(const gfnn_config_t *config, const rt_rung_t *rung, bool sweeps,
                         double iterations, rt_work_t *work)
 {
-    const double E = product(config->n_elements), N = product(config->n_nodes);
-    const double A = inside_operator(rung) * E;
+    const double N = product(config->n_nodes), A = PARITY * product(config->n_elements);
     const double replacements = gfnn_replacements(config);
     const bool low = gfnn_z_is_low((const gfnn_kernels_t *)rung->kernels, config);
     const double z = low ? HALVES : FLOATS;
@@ -205,12 +217,10 @@ static void solve_lines(const gfnn_config_t *config, const rt_rung_t *rung, bool
     const double twice = iterations - single;
     if (config->precond == GFNN_CHEB && !sweeps)
         single += iterations * (double)(config->degree - 1);
-    rt_work_add(work, "operator", twice + 2 + replacements, A + 6 * N, (DOUBLES + 1) * N,
-                DOUBLES * N);
+    if (!add_rows(config, rung, twice + 2 + replacements, single, work))
+        return;
     once_lines(config, replacements, work);
     vector_lines(config, z, iterations, work);
-    if (single > 0)
-        rt_work_add(work, "operator FP32", single, A + 6 * N, (FLOATS + 1) * N, FLOATS * N);
     if (config->precond == GFNN_CHEB)
         sweep_lines(config, iterations, sweeps ? A : 0, work);
     if (gfnn_has_network(config))
@@ -248,16 +258,6 @@ static void solve_work(const gfnn_config_t *config, const rt_rung_t *rung, bool 
         work->arithmetic = RT_MIXED;
 }
 
-/* --- an application --- */
-
-static void apply_work(const gfnn_config_t *config, bool predictor, double flops, double read,
-                       double written, double done, rt_work_t *work)
-{
-    const double N = product(config->n_nodes);
-    credit(config, 1, "application", flops, (read + written) * N, work);
-    rt_work_add(work, predictor ? "predictor" : "operator", 1, done, read * N, written * N);
-}
-
 void gfnn_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
 {
     const gfnn_config_t *config = run->config;
@@ -265,14 +265,13 @@ void gfnn_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
     if (strcmp(rung->ladder, "solve") == 0) {
         solve_work(config, rung, false, 1, 1, work);
     } else if (strcmp(rung->ladder, "operator") == 0) {
-        apply_work(config, false, PARITY * E, DOUBLES + 1, DOUBLES, inside_operator(rung) * E,
-                   work);
+        credit(config, 1, "application", PARITY * E, OPERATOR_BYTES * N, work);
+        add_rows(config, rung, 0, 0, work);
     } else {
-        const double flops = predictor_flops(config) * N;
-        apply_work(config, true, flops, predictor_read(config, rung), FLOATS,
-                   inside_predictor(config, rung) * N, work);
-        const bool tensor = strcmp(rung->name, "tensor") == 0;
-        work->arithmetic = tensor ? RT_MMA16 : RT_FMA32;
+        credit(config, 1, "application", predictor_flops(config) * N,
+               (predictor_read(config, rung) + FLOATS) * N, work);
+        add_rows(config, rung, 0, 0, work);
+        work->arithmetic = strcmp(rung->name, "tensor") == 0 ? RT_MMA16 : RT_FMA32;
     }
 }
 

@@ -111,8 +111,7 @@ static void choose_ranks(nek_config_t *config)
 static bool solves(const rt_run_t *run)
 {
     const nek_config_t *config = run->config;
-    const rt_rung_t *rung =
-        run->opt.rung ? rt_ladder_find(nek_ladder, NEK_RUNGS, run->opt.rung) : NULL;
+    const rt_rung_t *rung = rt_run_asked(run);
     if (rung)
         return strcmp(rung->ladder, "solve") == 0;
     if (run->opt.ladder && run->opt.only)
@@ -344,8 +343,11 @@ static const char *const roofline_cases[] = {
     "degree=9 elements=16x8x8",   "degree=9 elements=16x14x8",  "degree=9 elements=16x16x8",
     "degree=9 elements=16x16x14", "degree=9 elements=16x16x16", NULL};
 
+#define RUNG(name, kind, after, ladder, table, idea) extern const nek_kernels_t table;
+#include "ladder.def"
+#undef RUNG
 #define RUNG RT_RUNG_ON
-const rt_rung_t nek_ladder[NEK_RUNGS] = {
+static const rt_rung_t ladder[] = {
 #include "ladder.def"
 };
 #undef RUNG
@@ -376,8 +378,8 @@ const rt_app_t nek_app = {
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .config_size = sizeof(nek_config_t),
-    .ladder = nek_ladder,
-    .n_rungs = NEK_RUNGS,
+    .ladder = ladder,
+    .n_rungs = sizeof ladder / sizeof *ladder,
     .size_option = "elements",
     .extras = &extras,
     .configure = configure,

@@ -112,8 +112,7 @@ typedef struct {
     void (*set_up)(nek_solver_t *s);
     void (*tear_down)(nek_solver_t *s);
     void (*memory)(const nek_config_t *config, double bytes[RT_SPACES]);
-    /* Adds the kernels of an iteration with flops and bytes (rt_work_add), for P stored and S
-     * shared points of the whole mesh. NULL: those of nek_solve. */
+    /* Not read: the rows of work.c count. */
     void (*work)(const nek_config_t *config, double P, double S, rt_work_t *work);
 } RT_BY_NAME nek_kernels_t;
 
@@ -122,26 +121,11 @@ static inline const nek_kernels_t *nek_kernels(const rt_rung_t *rung)
 {
     return (const nek_kernels_t *)rung->kernels;
 }
-/* Adds the kernels of nek_solve to the work of a unit of so many iterations; ax reads ax_read and
- * writes ax_written arrays of all points. */
-void nek_work_add(const nek_config_t *config, double iterations, double P, double S, double ax_read,
-                  double ax_written, rt_work_t *work);
-/* The same, where the operator is seven sweeps over the mesh: `vector` and `batched`. */
-void nek_vector_work(const nek_config_t *config, double P, double S, rt_work_t *work);
 /* Refuses too many points per direction, and what is of the other ladder. */
 const char *nek_refuse(const rt_kernels_t *self, const void *config, rt_text_t *why);
 
 extern const nek_vector_t nek_vector_cpu, nek_vector_cuda, nek_vector_kokkos, nek_vector_openacc;
-#define RUNG(name, kind, after, ladder, table, idea) extern const nek_kernels_t table;
-#include "ladder.def"
-#undef RUNG
-enum {
-    NEK_RUNGS = 0
-#define RUNG(name, kind, after, ladder, table, idea) +1
-#include "ladder.def"
-#undef RUNG
-};
-extern const rt_rung_t nek_ladder[NEK_RUNGS];
+extern const nek_kernels_t nek_reference; /* cpu/reference.c, the oracle */
 
 RT_C_END
 #endif

@@ -23,9 +23,33 @@
  *
  * What a preconditioner adds to it: precond/work.c.
  *
- * `global` also writes ur, us, ut to memory and reads them again: 48 bytes more. `vector` and
- * `batched` have seven sweeps instead of ax (cpu/vector.c). Rungs that fuse lines have their own
- * counts.
+ * `global` and `openacc` also write ur, us, ut to memory and read them again: 48 bytes more.
+ * `vector` and `batched` have seven sweeps instead of ax:
+ *
+ *   sweep                      arrays read                 written
+ *   3 products with D          3  (u each time)            3  (ur, us, ut)
+ *   factors                    9  (ur, us, ut, 6 of G)     3
+ *   3 products with D^T        5  (ur, us, ut, w twice)    3  (w each time)
+ *
+ * `cpu-fused` and `kokkos-fused`:
+ *
+ *   pass            2      (alpha v, r -)                           read r v p, 6 factors
+ *                   2      (beta p, + r)                            write r p v                 96
+ *                   3      (c r r, sum)                             x every second time:
+ *                   2      (x: 2 products, 2 sums, every second)    read x, write x              8
+ *                   12 n + 15  (operator)                           (D, weights: in cache)
+ *                   3      (lambda c p, + v)
+ *                   4      (p.v, r.v)
+ *   gather-scatter  3 (c v v, sum), 1 per shared point              read v                       8
+ *                                                                   write shared v           8 S/P
+ *   last update     once per solve: 4 (x), 5 (r, r.r)               read x p r v; write x r     48
+ *
+ * The GPU's rungs that fuse lines have an operator of 6 (n + n/2) + 15. `fused`: x and p 4, shift
+ * and mask 2, p.v 2. `onepass`: r and p 4, x 5 every second time, shift and mask 2, sums 3 + 2 + 2 +
+ * 2. `trilinear` computes the factors from the 24 values of an element's vertices, in flops: r and s
+ * 18, C 27, det 5, f 2, G 36. `resident` has its vectors on the chip, where they cost nothing; the
+ * factors are read from L2, or stay on the chip too; surfaces are written and read with their marks.
+ * Vectors 8, shift and mask 2, sums 3 + 2.
  */
 #include "config.h"
 #include "precond/precond.h"
@@ -34,22 +58,57 @@
 #include <string.h>
 
 enum { VALUE = sizeof(double) };
+/* What rows count: stored points, n for each of them, points that elements share, elements. */
+enum { P, NP, S, E };
+enum { EACH, SHARED, LAST }; /* calls: in each iteration; if elements add; once in a solve */
+
+#define BY_LINES \
+    "reference scalar jammed shared layered packed kokkos solve-reference solve-cpu solve-cuda solve-kokkos"
+#define SWEEPING "vector batched"
+#define SPILLING "global openacc"
+#define ALL      BY_LINES " " SWEEPING " " SPILLING
+#define PASSING  "cpu-fused kokkos-fused"
+
+/* rungs, kernel, {flops}, {bytes read}, {bytes written}, calls */
+static const rt_work_row_t rows[] = {
+    {ALL, "update_p", {2}, {2 * VALUE}, {VALUE}, EACH},
+    {BY_LINES, "ax", {15, 12}, {7 * VALUE}, {VALUE}, EACH},
+    {SWEEPING, "ax", {15, 12}, {17 * VALUE}, {9 * VALUE}, EACH},
+    {SPILLING, "ax", {15, 12}, {10 * VALUE}, {4 * VALUE}, EACH},
+    {ALL, "gather-scatter", {[S] = 1}, {[S] = 4 + VALUE}, {[S] = VALUE}, SHARED},
+    {ALL, "shift", {5}, {3 * VALUE}, {VALUE}, EACH},
+    {ALL, "update_xr", {7}, {5 * VALUE}, {2 * VALUE}, EACH},
+    {PASSING, "pass", {31, 12}, {9.5 * VALUE}, {3.5 * VALUE}, EACH},
+    {PASSING, "gather-scatter", {3, [S] = 1}, {VALUE}, {[S] = VALUE}, EACH},
+    {PASSING, "last update", {9}, {4 * VALUE}, {2 * VALUE}, LAST},
+    {"fused", "element", {23, 9}, {9 * VALUE}, {3 * VALUE}, EACH},
+    {"fused", "gather", {[S] = 1}, {[S] = VALUE}, {[S] = VALUE}, SHARED},
+    {"fused", "update", {5}, {2 * VALUE}, {VALUE}, EACH},
+    {"onepass", "element", {32.5, 9}, {9.5 * VALUE}, {3.5 * VALUE}, EACH},
+    {"trilinear", "element", {120.5, 9}, {3.5 * VALUE, [E] = 24 * VALUE}, {3.5 * VALUE}, EACH},
+    {"onepass trilinear", "gather", {[S] = 2}, {[S] = VALUE}, {[S] = VALUE}, SHARED},
+    {"resident", "cg", {30, 9, 1}, {6 * VALUE, [S] = 2 * VALUE}, {[S] = 2 * VALUE}, EACH},
+};
+
+static double elements_of(const nek_config_t *config)
+{
+    return (double)config->elements[0] * (double)config->elements[1] * (double)config->elements[2];
+}
 
 static double stored_points(const nek_config_t *config)
 {
-    return (double)config->elements[0] * (double)config->elements[1] * (double)config->elements[2] *
-           pow(config->n, 3);
+    return elements_of(config) * pow(config->n, 3);
 }
 
 /* Sets what a unit is credited with: that many iterations of CG. */
 static void credit(const nek_config_t *config, const char *unit, double units, double iterations,
                    rt_work_t *work)
 {
-    const double P = stored_points(config);
+    const double points = stored_points(config);
     *work = (rt_work_t){.unit = unit,
                         .units = units,
-                        .flops = iterations * P * (12 * config->n + 34),
-                        .bytes = iterations * P * 30 * VALUE,
+                        .flops = iterations * points * (12 * config->n + 34),
+                        .bytes = iterations * points * 30 * VALUE,
                         .points = 1,
                         .point = "point",
                         .loads_and_stores = 30,
@@ -75,20 +134,33 @@ static double shared_points(const nek_config_t *config)
     return (double)shared;
 }
 
+/* Adds what a rung does in that many iterations, line by line; returns whether it has rows. */
+static bool add_rows(const nek_config_t *config, const rt_rung_t *rung, double iterations,
+                     rt_work_t *work)
+{
+    const double points = stored_points(config);
+    const double count[RT_WORK_COUNTS] = {points, config->n * points, shared_points(config),
+                                          elements_of(config)};
+    const double calls[] = {iterations, config->communication ? iterations : 0,
+                            1 / (double)config->iterations};
+    return rt_work_rows(rows, sizeof rows / sizeof *rows, rung->name, count, calls, work);
+}
+
 /* --- the ladder solve --- */
 
 static void solve_work(const nek_config_t *config, const rt_rung_t *rung, double credited,
                        double iterations, rt_work_t *work)
 {
     const nek_kernels_t *kernels = nek_kernels(rung);
-    const double P = stored_points(config);
     const bool schwarz = nek_precond(config, kernels) == NEK_SCHWARZ;
     const bool fused = schwarz && kernels && kernels->cg;
     credit(config, "solve", 1, credited, work);
-    if (!fused)
-        nek_work_add(config, iterations, P, shared_points(config), 7, 1, work);
+    if (!add_rows(config, rung, iterations, work))
+        return;
+    if (fused) /* its lines are others */
+        work->n = 0;
     if (schwarz)
-        nek_precond_work(config, fused, iterations, P, work);
+        nek_precond_work(config, fused, iterations, stored_points(config), work);
 }
 
 void nek_work_done(const nek_solver_t *s, rt_work_t *work)
@@ -101,31 +173,12 @@ void nek_work_done(const nek_solver_t *s, rt_work_t *work)
 void nek_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
 {
     const nek_config_t *config = run->config;
-    const nek_kernels_t *kernels = nek_kernels(rung);
-    const double P = stored_points(config), S = shared_points(config);
     if (rung->ladder && strcmp(rung->ladder, "solve") == 0) {
         solve_work(config, rung, 1, 1, work);
         return;
     }
     credit(config, "iteration", (double)config->iterations, 1, work);
-    if (kernels && kernels->work) {
-        kernels->work(config, P, S, work);
-        return;
-    }
-    double spilled = kernels ? kernels->scratch_arrays : 0; /* written once, read once */
-    nek_work_add(config, 1, P, S, 7 + spilled, 1 + spilled, work);
-}
-
-void nek_work_add(const nek_config_t *config, double iterations, double P, double S, double ax_read,
-                  double ax_written, rt_work_t *work)
-{
-    rt_work_add(work, "update_p", iterations, 2 * P, 2 * VALUE * P, VALUE * P);
-    rt_work_add(work, "ax", iterations, (12 * config->n + 15) * P, ax_read * VALUE * P,
-                ax_written * VALUE * P);
-    if (config->communication)
-        rt_work_add(work, "gather-scatter", iterations, S, (4 + VALUE) * S, VALUE * S);
-    rt_work_add(work, "shift", iterations, 5 * P, 3 * VALUE * P, VALUE * P);
-    rt_work_add(work, "update_xr", iterations, 7 * P, 5 * VALUE * P, 2 * VALUE * P);
+    add_rows(config, rung, 1, work);
 }
 
 static double larger(double a, double b)

@@ -127,7 +127,7 @@ struct rt_app {
     void (*describe)(const rt_run_t *run, FILE *out);
     /* Predicts the most bytes of this rank in each space, from input_new to solver_destroy. */
     void (*memory)(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES]);
-    /* Counts the flops and bytes of a solve. */
+    /* Counts the flops and bytes of a solve. No line for a rung: it is refused at start. */
     void (*work)(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work);
 
     /* Reads or generates what does not depend on the rung. Collective. NULL: there is no input. */

@@ -36,11 +36,17 @@ void rt_problem_destroy(rt_run_t *run, void *problem)
     run->app->problem_destroy(problem);
 }
 
+const rt_rung_t *rt_app_rung(const rt_app_t *app, const char *name)
+{
+    for (int i = 0; i < app->n_rungs; i++)
+        if (strcmp(app->ladder[i].name, name) == 0)
+            return &app->ladder[i];
+    return NULL;
+}
+
 const rt_rung_t *rt_run_asked(const rt_run_t *run)
 {
-    if (!run->opt.rung)
-        return NULL;
-    return rt_ladder_find(run->app->ladder, run->app->n_rungs, run->opt.rung);
+    return run->opt.rung ? rt_app_rung(run->app, run->opt.rung) : NULL;
 }
 
 bool rt_run_wants(const rt_run_t *run, const rt_rung_t *rung)

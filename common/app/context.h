@@ -21,6 +21,8 @@ bool rt_run_given(const rt_run_t *run, const char *name);
 /* If `ignored`, refuses the options of the app in `names` ("cells jitter") that the user gave
  * another value than the default: "--cells: " and why it means nothing here. */
 void rt_run_refuse_ignored(const rt_run_t *run, bool ignored, const char *names, const char *why);
+/* Returns the rung of that name, or NULL. */
+const rt_rung_t *rt_app_rung(const rt_app_t *app, const char *name);
 /* Returns the rung that --rung asks for, or NULL. */
 const rt_rung_t *rt_run_asked(const rt_run_t *run);
 /* Returns whether --rung or --only ask for this rung, or neither was given. */

@@ -65,14 +65,6 @@ bool rt_rung_is_on(const rt_rung_t *rung, const char *only)
 
 /* --- the whole ladder --- */
 
-const rt_rung_t *rt_ladder_find(const rt_rung_t *ladder, int n, const char *name)
-{
-    for (int i = 0; i < n; i++)
-        if (strcmp(ladder[i].name, name) == 0)
-            return &ladder[i];
-    return NULL;
-}
-
 static bool same_ladder(const rt_rung_t *a, const rt_rung_t *b)
 {
     return a->ladder == b->ladder || (a->ladder && b->ladder && strcmp(a->ladder, b->ladder) == 0);

@@ -1,11 +1,16 @@
 /*
  * app/ladder.h - the rungs of an app, in order.
  *
- * An app's ladder.def is an X-macro table. Its order is the ladder. app.c turns it into an array:
+ * An app's ladder.def is an X-macro table. Its order is the ladder. app.c declares the tables that it
+ * names, and turns it into an array; no other file includes it, so that a new rung compiles one file
+ * and app.c:
  *
  *   RUNG(RSP, CUDA, "RS", alya_rsp, "all three: intermediates are scalars of the thread, ...")
  *        name kind  after table     what changed since the rung before, and why
  *
+ *   #define RUNG(name, kind, after, table, idea) extern const alya_kernels_t table;
+ *   #include "ladder.def"
+ *   #undef RUNG
  *   #define RUNG RT_RUNG
  *   static const rt_rung_t ladder[] = {
  *   #include "ladder.def"
@@ -101,8 +106,6 @@ bool rt_rung_is_on(const rt_rung_t *rung, const char *only);
 
 /* Returns the first rung of the ladder that ladder[i] is on, if there are several; else 0. */
 int rt_ladder_first(const rt_rung_t *ladder, int i);
-/* Returns the rung of that name, or NULL. */
-const rt_rung_t *rt_ladder_find(const rt_rung_t *ladder, int n, const char *name);
 /* Returns whether ladder[i] has a reason, why[i], that no rung before it has; then puts the names of
  * all rungs with that reason into *names. */
 bool rt_ladder_reason(const rt_rung_t *ladder, int n, const rt_text_t *why, int i,

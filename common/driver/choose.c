@@ -84,7 +84,7 @@ static const rt_rung_t *suggested_rung(const rt_run_t *run, rt_kind_t kind, cons
     const rt_extras_t *extras = rt_app_extras(app);
     const char *const *names = extras->default_rungs ? extras->default_rungs(run, kind, why) : NULL;
     for (; names && *names; names++) {
-        const rt_rung_t *rung = rt_ladder_find(app->ladder, app->n_rungs, *names);
+        const rt_rung_t *rung = rt_app_rung(app, *names);
         if (rung && rung->kind == kind && able[rung - app->ladder])
             return rung;
     }

@@ -159,7 +159,7 @@ void rt_options_complete(rt_run_t *run)
 static void check_rung(const rt_app_t *app, const char *name)
 {
     rt_text_t names = {""};
-    if (rt_ladder_find(app->ladder, app->n_rungs, name))
+    if (rt_app_rung(app, name))
         return;
     for (int i = 0; i < app->n_rungs; i++)
         rt_text_add(&names, "%s%s", i ? ", " : "", app->ladder[i].name);

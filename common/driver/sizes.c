@@ -126,10 +126,24 @@ void rt_run_size(rt_run_t *run, double target_bytes)
     rt_run_configure(run);
 }
 
+/* Refuses a ladder with a rung whose work the app does not count: its rates would be wrong. */
+static void check_work(const rt_run_t *run)
+{
+    const rt_app_t *app = run->app;
+    for (int i = 0; i < app->n_rungs; i++) {
+        rt_work_t work;
+        app->work(run, &app->ladder[i], &work);
+        if (work.n == 0)
+            rt_refuse(RT_USAGE, "%s is in ladder.def, and work.c of %s has no row for it: add one",
+                      app->ladder[i].name, app->name);
+    }
+}
+
 void rt_run_choose_size(rt_run_t *run)
 {
     if (run->opt.size && !rt_run_has_extents(run))
         rt_run_size(run, size_target(run));
     else
         rt_run_configure(run);
+    check_work(run);
 }

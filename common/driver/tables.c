@@ -110,7 +110,7 @@ static void add_figures(const rt_job_t *job, const rt_outcome_t *out, rt_table_t
     rt_add_share(bytes / rank_seconds, rt_bandwidth_ceiling(&out->ceilings), t);
     rt_table_cell(t, "%.2f", flops / s * 1e-9);
     rt_add_share(flops / rank_seconds, rt_arithmetic_ceiling(&out->ceilings, work->arithmetic), t);
-    const rt_rung_t *after = rt_ladder_find(app->ladder, app->n_rungs, out->rung->after);
+    const rt_rung_t *after = rt_app_rung(app, out->rung->after);
     const double before = after ? valid_seconds(&job->out[after - app->ladder]) : 0;
     if (before > 0)
         rt_table_cell(t, "%.2fx", before / s);

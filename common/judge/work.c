@@ -1,6 +1,7 @@
 /* judge/work.c - sums over the lines of a work model. */
 #include "config.h"
 #include <math.h>
+#include <string.h>
 #include "judge/work.h"
 
 #include "base/error.h"
@@ -21,6 +22,40 @@ void rt_work_add(rt_work_t *work, const char *kernel, double calls, double flops
               "written",
               kernel, calls, flops, read, written);
     work->line[work->n++] = (rt_work_line_t){kernel, calls, flops, read, written};
+}
+
+/* Returns whether the name is one of those in the text. */
+static bool is_named(const char *names, const char *name)
+{
+    const size_t length = strlen(name);
+    for (; *names; names += strcspn(names, " "), names += *names == ' ')
+        if (strncmp(names, name, length) == 0 && (names[length] == ' ' || names[length] == '\0'))
+            return true;
+    return false;
+}
+
+static double sum_of(const double each[RT_WORK_COUNTS], const double count[RT_WORK_COUNTS])
+{
+    double sum = 0;
+    for (int i = 0; i < RT_WORK_COUNTS; i++)
+        sum += each[i] != 0 ? each[i] * count[i] : 0;
+    return sum;
+}
+
+bool rt_work_rows(const rt_work_row_t *rows, size_t n, const char *rung,
+                  const double count[RT_WORK_COUNTS], const double *calls, rt_work_t *work)
+{
+    bool found = false;
+    for (size_t i = 0; i < n; i++) {
+        if (!is_named(rows[i].rungs, rung))
+            continue;
+        const double flops = sum_of(rows[i].flops, count), read = sum_of(rows[i].read, count);
+        const double written = sum_of(rows[i].written, count);
+        found = true;
+        if (calls[rows[i].calls] != 0)
+            rt_work_add(work, rows[i].kernel, calls[rows[i].calls], flops, read, written);
+    }
+    return found;
 }
 
 double rt_work_bytes(const rt_work_t *work)

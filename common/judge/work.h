@@ -7,6 +7,8 @@
 #ifndef RT_WORK_H
 #define RT_WORK_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include "base/extern_c.h"
 #include "base/arithmetic.h"
 
@@ -34,6 +36,19 @@ typedef struct {
     int loads_and_stores, distinct_arrays;
     double array_bytes;
 } rt_work_t;
+
+/* A row of an app's table of work: what a kernel of some rungs does for each of what the app counts,
+ * such as points, elements and values shared by elements. */
+enum { RT_WORK_COUNTS = 8 };
+typedef struct {
+    const char *rungs; /* that have it, with a blank between their names */
+    const char *kernel;
+    double flops[RT_WORK_COUNTS], read[RT_WORK_COUNTS], written[RT_WORK_COUNTS]; /* bytes */
+    int calls; /* which of `calls` are its own */
+} rt_work_row_t;
+/* Adds a line for each row of that rung with calls per unit, and returns whether it has rows. */
+bool rt_work_rows(const rt_work_row_t *rows, size_t n, const char *rung,
+                  const double count[RT_WORK_COUNTS], const double *calls, rt_work_t *work);
 
 /* Adds a line. All counts must be finite and not negative. */
 void rt_work_add(rt_work_t *work, const char *kernel, double calls, double flops, double read,

@@ -110,7 +110,7 @@ void rt_store_look(rt_run_t *run)
         if (!here || strcmp(e->program, app->name) != 0)
             continue;
         any = true;
-        if (!rt_ladder_find(app->ladder, app->n_rungs, e->rung))
+        if (!rt_app_rung(app, e->rung))
             rt_store_note(t, "%s: entry %d is not used: there is no rung %.60s", t->path, e->number,
                           e->rung);
     }

@@ -303,8 +303,8 @@ static void check_hub(void)
 static void check_memory(const char *settings)
 {
     const double band = rt_comm_size() > 1 ? 1.5 : 1.25;
-    for (int i = 0; i < ALYA_RUNGS; i++) {
-        const rt_rung_t *rung = &alya_ladder[i];
+    for (int i = 0; i < alya_app.n_rungs; i++) {
+        const rt_rung_t *rung = &alya_app.ladder[i];
         if (rung->kind != RT_CPU || rt_rung_why_not(rung))
             continue;
         alya_test_t t;
@@ -323,15 +323,6 @@ static void check_memory(const char *settings)
             fprintf(stderr, "    %s, %s: %.0f bytes said, %.0f used\n", settings, rung->name, said,
                     used);
     }
-}
-
-/* Checks that a rung without a work model ends the program, instead of counting as another. */
-static void check_models(void)
-{
-    const rt_rung_t added = {.name = "cpu-trial", .kind = RT_CPU, .after = "cpu-closed"};
-    alya_work_check(alya_ladder, ALYA_RUNGS);
-    CHECK_DIES(RT_USAGE, "cpu-trial has no row in models[] of work.c",
-               { alya_work_check(&added, 1); });
 }
 
 static void check_boxes(void)
@@ -359,7 +350,6 @@ int main(int argc, char **argv)
         check_balance();
         check_twins();
         check_hub();
-        check_models();
         if (getenv("RT_CHECK_LONG"))
             check_memory("cells=48x40x28");
         check_memory("cells=14x12x10 order=hilbert");

@@ -394,24 +394,25 @@ static bool as_wanted(const double error[2], int level)
 static void manufactured(void)
 {
     const int levels = getenv("RT_CHECK_LONG") ? 4 : 3;
-    double before[ALYA_RUNGS][2], twin[2], twin_before[2] = {0};
+    double before[32][2], twin[2], twin_before[2] = {0};
+    CHECK((size_t)alya_app.n_rungs <= sizeof before / sizeof *before);
     for (int level = 0; level < levels; level++) {
         const int n = 8 << level;
         char settings[64];
         alya_test_t t;
         snprintf(settings, sizeof settings, "mesh=box cells=%dx%dx%d", n, n, n);
         alya_test_new(&t, &alya_app, settings);
-        for (int i = 0; i < ALYA_RUNGS; i++) {
+        for (int i = 0; i < alya_app.n_rungs; i++) {
             double error[2];
-            if (rt_rung_why_not(&alya_ladder[i]))
+            if (rt_rung_why_not(&alya_app.ladder[i]))
                 continue;
-            vortex_errors(t.problem, &alya_ladder[i], false, error);
+            vortex_errors(t.problem, &alya_app.ladder[i], false, error);
             CHECK(as_wanted(error, level));
             for (int f = 0; f < 2 && level > 0; f++)
                 CHECK(second_order(before[i][f], error[f], level));
             memcpy(before[i], error, sizeof error);
         }
-        vortex_errors(t.problem, &alya_ladder[0], true, twin);
+        vortex_errors(t.problem, &alya_app.ladder[0], true, twin);
         CHECK(!as_wanted(twin, level));
         for (int f = 0; f < 2 && level > 0; f++)
             CHECK(!second_order(twin_before[f], twin[f], level));
@@ -428,8 +429,8 @@ int main(int argc, char **argv)
     alya_test_t t;
     /* 1470 elements: three chunks, patches that are not full, and a group of 14 at the end */
     alya_test_new(&t, &alya_app, "cells=7x7x5 jitter=0.1");
-    for (int i = 0; i < ALYA_RUNGS; i++) {
-        const rt_rung_t *rung = &alya_ladder[i];
+    for (int i = 0; i < alya_app.n_rungs; i++) {
+        const rt_rung_t *rung = &alya_app.ladder[i];
         if (rt_rung_why_not(rung))
             continue;
         const int failed = check_state.failed;

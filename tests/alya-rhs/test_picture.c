@@ -36,8 +36,7 @@ static alya_solver_t *solver_new(void)
 {
     alya_test_new(&test, &alya_app, "mesh=box cells=4x2x3");
     const alya_mesh_t *mesh = test.problem->mesh;
-    alya_solver_t *s =
-        alya_solver_new(test.problem, rt_ladder_find(alya_ladder, ALYA_RUNGS, "cpu-closed"));
+    alya_solver_t *s = alya_solver_new(test.problem, rt_app_rung(&alya_app, "cpu-closed"));
     for (int64_t n = 0; n < mesh->nodes; n++) {
         velocity(mesh->x + 3 * n, s->u + s->u_stride * n);
         right_hand_side(mesh->x + 3 * n, s->r + s->kernels->r_stride * n);

@@ -26,7 +26,7 @@ static void check_by_hand(const char *name, double flops, double workspace)
 {
     rt_run_t run;
     rt_work_t work;
-    const rt_rung_t *rung = rt_ladder_find(alya_ladder, ALYA_RUNGS, name);
+    const rt_rung_t *rung = rt_app_rung(&alya_app, name);
     settings(&run, "cells=2x1x1");
     alya_work(&run, rung, &work);
     CHECK(work.units == 3 && work.points == 12);

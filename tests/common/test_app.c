@@ -485,6 +485,13 @@ static void many_points(const void *solver, rt_result_t *out)
     out->work->points = 1e15;
 }
 
+static void count_one_rung(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *out)
+{
+    work(run, rung, out);
+    if (strcmp(rung->name, "plain") != 0)
+        out->n = 0;
+}
+
 static size_t most_digits(const char *text)
 {
     size_t most = 0;
@@ -522,6 +529,8 @@ static void check_ladders(void)
     check_refused("--ladder --only spheres", RT_USAGE, "known: squares, cubes");
     check_refused("--only cubes", RT_USAGE, "give --ladder too");
     check_refused("--roofline", RT_USAGE, "has none");
+    two.work = count_one_rung;
+    check_refused("--rung plain", RT_USAGE, "fast is in ladder.def, and work.c of fake has no row");
     tested = &fake;
     check_refused("--ladder --only cubes", RT_USAGE, "no such ladder; known: cpu, gpu");
     check_refused("--ladder --only gpu", RT_ENVIRONMENT, "no rung can run this problem here");

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <string.h>
+#include "apps/fun3d-mcpi/mcpi.h"
 #include "apps/fun3d-mcpi/flow/tile.h"
 #include "apps/fun3d-mcpi/flow/reference.h"
 #include "tests/common/check.h"
@@ -86,7 +87,7 @@ static inline void flow_destroy(flow_t *t)
 
 static inline const mcpi_phases_t *simd(void)
 {
-    return mcpi_flow_simd.phases;
+    return ((const mcpi_kernels_t *)rt_app_rung(&mcpi_app, "flow-simd")->kernels)->phases;
 }
 
 static inline void set_stream(flow_t *t, double size)

@@ -93,8 +93,8 @@ static void manufactured(const char *settings)
     app_test_new(&t, &mcpi_app, settings);
     mcpi_problem_t *p = t.problem;
     const int64_t block = largest_block(p->system);
-    for (int i = 0; i < MCPI_RUNGS; i++) {
-        const rt_rung_t *rung = &mcpi_ladder[i];
+    for (int i = 0; i < mcpi_app.n_rungs; i++) {
+        const rt_rung_t *rung = &mcpi_app.ladder[i];
         if (!can_sweep(&t.run, rung))
             continue;
         double *dq = sweep(p, rung, 200);

@@ -83,7 +83,7 @@ static inline void gfnn_test_new(gfnn_test_t *t, const char *settings)
 
 static inline gfnn_solver_t *gfnn_test_solver(gfnn_test_t *t, const char *rung)
 {
-    t->s = gfnn_solver_new(t->problem, rt_ladder_find(gfnn_app.ladder, gfnn_app.n_rungs, rung));
+    t->s = gfnn_solver_new(t->problem, rt_app_rung(&gfnn_app, rung));
     return t->s;
 }
 

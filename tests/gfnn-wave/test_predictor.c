@@ -14,6 +14,7 @@
 #include "tests/common/check.h"
 #include "tests/common/guarded.h"
 
+extern const gfnn_kernels_t gfnn_net_reference, gfnn_net_simd;
 static const gfnn_kernels_t *const rungs[] = {&gfnn_net_reference, &gfnn_net_simd};
 enum { RUNGS = sizeof rungs / sizeof *rungs };
 static const float mark = -77;

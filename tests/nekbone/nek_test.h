@@ -12,16 +12,16 @@ APP_TEST(nek_test, nek_problem_t, nek_config_t)
  * honest rung is never INVALID. */
 static inline void nek_test_rungs(nek_test_t *t, const char *settings, int checks)
 {
-    for (int i = 0; i < NEK_RUNGS; i++) {
+    for (int i = 0; i < nek_app.n_rungs; i++) {
         rt_outcome_t out;
-        if (!app_test_can_run(&t->run, &nek_ladder[i]))
+        if (!app_test_can_run(&t->run, &nek_app.ladder[i]))
             continue;
-        rt_run_rung(&t->run, t->problem, &nek_ladder[i], NULL, &out, NULL);
+        rt_run_rung(&t->run, t->problem, &nek_app.ladder[i], NULL, &out, NULL);
         CHECK(out.verdict.valid);
         CHECK(out.verdict.n >= checks);
         if (out.verdict.valid)
             continue;
-        printf("%s, %s:\n", nek_ladder[i].name, settings);
+        printf("%s, %s:\n", nek_app.ladder[i].name, settings);
         rt_verdict_print(&out.verdict, stdout);
     }
 }
@@ -55,8 +55,8 @@ static inline void nek_test_memory(const char *settings, const char *only, doubl
     run.opt.seconds = seconds;
     run.opt.windows = 2;
     run.opt.quiet = true;
-    for (int r = 0; r < NEK_RUNGS; r++) {
-        const rt_rung_t *rung = &nek_ladder[r];
+    for (int r = 0; r < nek_app.n_rungs; r++) {
+        const rt_rung_t *rung = &nek_app.ladder[r];
         bool asked = only ? strcmp(only, rung->name) == 0 : !nek_test_same_arrays(rung);
         if (!asked || !app_test_can_run(&run, rung))
             continue;

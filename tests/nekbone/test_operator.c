@@ -163,7 +163,7 @@ static void check_convergence(void)
     } table[] = {{2, 2.3e-02, 2.4e-02}, {3, 5.7e-04, 8.2e-04}, {4, 3.6e-05, 1.3e-04},
                  {5, 1.4e-06, 7.7e-06}, {6, 6.3e-08, 1.1e-06}, {7, 2.0e-09, 9.3e-08},
                  {8, 7.5e-11, 1.7e-08}, {9, 2.1e-12, 1.5e-09}, {10, 2.0e-13, 2.9e-10}};
-    const rt_rung_t *rung = rt_ladder_find(nek_ladder, NEK_RUNGS, "jammed");
+    const rt_rung_t *rung = rt_app_rung(&nek_app, "jammed");
     double straight = INFINITY, bent = INFINITY;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         double straight_before = straight, bent_before = bent;
@@ -175,8 +175,8 @@ static void check_convergence(void)
         CHECK(straight <= straight_before / 12);
         CHECK(bent <= bent_before / 4);
     }
-    for (int i = 0; i < NEK_RUNGS; i++) /* the rungs agree on the solution */
-        CHECK(solve_wave(&nek_ladder[i], 7, 0.1) <= 9.3e-08);
+    for (int i = 0; i < nek_app.n_rungs; i++) /* the rungs agree on the solution */
+        CHECK(solve_wave(&nek_app.ladder[i], 7, 0.1) <= 9.3e-08);
 }
 
 int main(int argc, char **argv)

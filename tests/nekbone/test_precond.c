@@ -14,7 +14,7 @@
 
 static const rt_rung_t *rung_of(const char *name)
 {
-    return rt_ladder_find(nek_ladder, NEK_RUNGS, name);
+    return rt_app_rung(&nek_app, name);
 }
 
 static int iterations(const char *settings, const char *rung)
@@ -115,7 +115,7 @@ static void check_interpolation(void)
 {
     nek_test_t t;
     nek_test_new(&t, &nek_app, "elements=2 degree=23 precond=schwarz");
-    const nek_levels_t *levels = nek_levels(t.problem, &nek_solve_reference);
+    const nek_levels_t *levels = nek_levels(t.problem, nek_kernels(rung_of("solve-reference")));
     for (int l = 1; l < levels->count; l++) {
         const int n = levels->level[l - 1].grid.n, c = levels->level[l].grid.n;
         double y[NEK_MAX_N], x[NEK_MAX_N], w[NEK_MAX_N], D[NEK_MAX_N * NEK_MAX_N];
@@ -146,7 +146,7 @@ static void check_coarse(const char *settings)
     nek_test_t t;
     nek_test_new(&t, &nek_app, settings);
     const nek_config_t *config = t.config;
-    const nek_levels_t *levels = nek_levels(t.problem, &nek_solve_reference);
+    const nek_levels_t *levels = nek_levels(t.problem, nek_kernels(rung_of("solve-reference")));
     const nek_grid_t *g = &levels->level[levels->count - 1].grid;
     const int64_t X = g->points[0], Y = g->points[1];
     double *u = RT_NEW(double, (size_t)g->nodes, RT_HOST), f[3][16] = {{0}}, m[3][16] = {{0}};

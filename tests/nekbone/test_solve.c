@@ -43,10 +43,10 @@ static void check_history(void)
     const double *want = t.problem->reference.history;
     CHECK(want[40] < 1e-2 * want[0]); /* it converges, so there is something to compare */
     CHECK(t.problem->eigen_min > 0 && t.problem->eigen_max > t.problem->eigen_min);
-    for (int r = 0; r < NEK_RUNGS; r++) {
-        if (!app_test_can_run(&t.run, &nek_ladder[r]))
+    for (int r = 0; r < nek_app.n_rungs; r++) {
+        if (!app_test_can_run(&t.run, &nek_app.ladder[r]))
             continue;
-        nek_solver_t *s = nek_solver_new(t.problem, &nek_ladder[r]);
+        nek_solver_t *s = nek_solver_new(t.problem, &nek_app.ladder[r]);
         double most = 0;
         nek_solve(s);
         for (int k = 0; k <= 40; k++)
@@ -63,20 +63,20 @@ static void check_parameters(void)
 {
     nek_test_t t;
     nek_test_new(&t, &nek_app, "elements=3x2x2 degree=6 deform=0.2 iterations=30");
-    for (int r = 0; r < NEK_RUNGS; r++) {
-        const nek_kernels_t *kernels = nek_kernels(&nek_ladder[r]);
-        if (nek_ladder[r].kind != RT_CPU)
+    for (int r = 0; r < nek_app.n_rungs; r++) {
+        const nek_kernels_t *kernels = nek_kernels(&nek_app.ladder[r]);
+        if (nek_app.ladder[r].kind != RT_CPU)
             continue;
         for (int p = 0; p < kernels->rung.n_parameters; p++)
             for (int v = 0; kernels->rung.parameters[p].values[v]; v++) {
                 int choice[RT_TUNE_PARAMETERS];
                 for (int i = 0; i < kernels->rung.n_parameters; i++)
                     choice[i] = i == p ? v : kernels->rung.parameters[i].initial;
-                if (rt_rung_refuse_choice(&nek_ladder[r], t.config, choice))
+                if (rt_rung_refuse_choice(&nek_app.ladder[r], t.config, choice))
                     continue;
                 rt_outcome_t out;
-                rt_force_choice(&t.run, &nek_ladder[r], choice);
-                rt_run_rung(&t.run, t.problem, &nek_ladder[r], NULL, &out, NULL);
+                rt_force_choice(&t.run, &nek_app.ladder[r], choice);
+                rt_run_rung(&t.run, t.problem, &nek_app.ladder[r], NULL, &out, NULL);
                 CHECK(out.verdict.valid);
             }
     }

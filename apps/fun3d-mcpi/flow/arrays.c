@@ -32,7 +32,7 @@ static void make_sweeper(mcpi_march_t *m)
     rt_fill(system->R, RT_HOST, 0, rows * MCPI_Q * sizeof(double));
     m->shadow = *m->problem;
     m->shadow.system = system;
-    const rt_rung_t *rung = rt_ladder_find(mcpi_ladder, MCPI_RUNGS, m->phases->sweeps);
+    const rt_rung_t *rung = rt_app_rung(&mcpi_app, m->phases->sweeps);
     m->sweeper = mcpi_solver_new(&m->shadow, rung);
     /* a kernel that exchanges dQ itself leaves the sweeper with the host's halo */
     m->own_halo = m->problem->halo && m->sweeper->view.dq;

@@ -29,29 +29,44 @@
 #include "march.h"
 
 enum { SLOPE = 38, SLOPES = 75, MIDDLE = 35, ROE = 196, WAVE = 60, COLUMN = 61, FACTOR = 75 };
-enum { UPDATE = 40, VISCOUS = 40, CONDUCTION = 30 };
+enum {
+    FACE = ROE + 2 * MIDDLE,
+    BLOCK = WAVE + 5 * COLUMN,
+    UPDATE = 40,
+    FRICTION = 40,
+    HEAT = 5 * 30
+};
+
+/* What rows count: N, B and E; bytes of O and of dQ; with viscosity, B and N + B again. */
+enum { N, B, E, O, Q, VB, V };
+enum { STEP, SWEEP }; /* calls */
+
+#define ALL "flow-reference flow-simd flow-cuda flow-kokkos"
+/* rungs, kernel, {flops}, {bytes read}, {bytes written}, calls */
+static const rt_work_row_t rows[] = {
+    {ALL, "slopes", {SLOPES, SLOPE}, {116, 4}, {120}, STEP},
+    {ALL, "residual", {[E] = FACE, [VB] = FRICTION}, {192, 4, 24, [V] = 8}, {48}, STEP},
+    {ALL, "norm", {11}, {48}, {0}, STEP},
+    {ALL, "Jacobian", {[E] = BLOCK, [V] = HEAT}, {56, 4, 24, [V] = 8}, {208, [O] = 1}, STEP},
+    {ALL, "LU", {FACTOR}, {200}, {200}, STEP},
+    {ALL, "right", {5}, {48}, {40}, STEP},
+    {ALL, "sweep", {50, 50}, {244, 4, [O] = 1, [Q] = 1}, {[Q] = 1}, SWEEP},
+    {ALL, "update", {UPDATE}, {40, [Q] = 1}, {40}, STEP},
+};
 
 /* Counts `steps` steps with `sweeps` sweeps in all as one unit. */
-static void count(const mcpi_config_t *c, double E, double steps, double sweeps, rt_work_t *work)
+static void count(const mcpi_config_t *c, const rt_rung_t *rung, double faces, double steps,
+                  double sweeps, rt_work_t *work)
 {
-    const double N = (double)c->counts.rows, B = (double)c->counts.blocks;
+    const double n = (double)c->counts.rows, b = (double)c->counts.blocks,
+                 calls[] = {steps, sweeps};
     const double o = (double)mcpi_type_size((mcpi_type_t)c->offdiagonal);
     const double q = (double)mcpi_type_size((mcpi_type_t)c->dq);
-    const double lists = 4 * N + 4 * B, viscous = c->flow_reynolds > 0 ? 8 * B + 8 * N : 0;
-    const double friction = viscous > 0 ? VISCOUS * B : 0;
-    const double conduction = viscous > 0 ? 5 * CONDUCTION * (B + N) : 0;
-    const double residual = 188 * N + 24 * E + lists + viscous;
-    const double sweep = o * 25 * B + 4 * B + 4 * N + 200 * N + 40 * N + 5 * q * N;
+    const bool viscous = c->flow_reynolds > 0;
+    const double number[RT_WORK_COUNTS] = {
+        n, b, faces, 25 * o * b, 5 * q * n, viscous ? b : 0, viscous ? n + b : 0};
     work->n = 0;
-    rt_work_add(work, "slopes", steps, SLOPE * B + SLOPES * N, 112 * N + lists, 120 * N);
-    rt_work_add(work, "residual", steps, (ROE + 2 * MIDDLE) * E + friction, residual, 48 * N);
-    rt_work_add(work, "norm", steps, 11 * N, 48 * N, 0);
-    rt_work_add(work, "Jacobian", steps, (WAVE + 5 * COLUMN) * E + conduction,
-                52 * N + 24 * E + lists + viscous, o * 25 * B + 208 * N);
-    rt_work_add(work, "LU", steps, FACTOR * N, 200 * N, 200 * N);
-    rt_work_add(work, "right", steps, 5 * N, 48 * N, 40 * N);
-    rt_work_add(work, "sweep", sweeps, 50 * (B + N), sweep, 5 * q * N);
-    rt_work_add(work, "update", steps, UPDATE * N, 40 * N + 5 * q * N, 40 * N);
+    rt_work_rows(rows, sizeof rows / sizeof *rows, rung->name, number, calls, work);
     work->flops = rt_work_flops(work);
     work->bytes = rt_work_bytes(work);
 }
@@ -60,7 +75,6 @@ void mcpi_march_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work
 {
     const mcpi_config_t c = mcpi_counted(run);
     const bool whole = c.tolerance > 0;
-    (void)rung;
     *work = (rt_work_t){.unit = whole ? "solve" : "step",
                         .units = whole ? 1 : (double)c.steps,
                         .arithmetic = c.accumulate == MCPI_FP64 ? RT_FMA64 : RT_MIXED,
@@ -68,7 +82,7 @@ void mcpi_march_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work
                         .point = "row",
                         .loads_and_stores = 2,
                         .distinct_arrays = 2};
-    count(&c, (double)c.counts.blocks, 1, (double)c.sweeps, work);
+    count(&c, rung, (double)c.counts.blocks, 1, (double)c.sweeps, work);
     work->array_bytes = work->bytes / (double)c.sweeps / 2 / rt_comm_size();
 }
 
@@ -81,7 +95,7 @@ void mcpi_march_work_done(const mcpi_march_t *m, rt_work_t *work)
         steps = (double)m->steps;
         sweeps = (double)mcpi_march_tally(m).sweeps;
     }
-    count(&c, (double)m->problem->geometry->faces, steps, sweeps, work);
+    count(&c, m->rung, (double)m->problem->geometry->faces, steps, sweeps, work);
 }
 
 /* On top of a rung of sweeps with its problem and its judge's fields, which are here states that
@@ -91,9 +105,8 @@ void mcpi_march_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[
 {
     const mcpi_config_t c = mcpi_counted(run);
     const mcpi_kernels_t *kernels = (const mcpi_kernels_t *)rung->kernels;
-    const rt_rung_t *sweeps = kernels
-                                  ? rt_ladder_find(mcpi_ladder, MCPI_RUNGS, kernels->phases->sweeps)
-                                  : mcpi_cpu_rung();
+    const rt_rung_t *sweeps =
+        kernels ? rt_app_rung(&mcpi_app, kernels->phases->sweeps) : mcpi_cpu_rung();
     const double n = (double)c.counts.local_rows, all = n + (double)c.counts.ghosts;
     const double b = (double)c.counts.local_blocks;
     const double o = (double)mcpi_type_size((mcpi_type_t)c.offdiagonal);

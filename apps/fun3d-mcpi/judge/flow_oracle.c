@@ -111,7 +111,7 @@ double mcpi_flow_unit(const mcpi_march_t *m)
 
 mcpi_march_t *mcpi_flow_reference_new(const mcpi_march_t *m)
 {
-    return mcpi_march_new(m->problem, rt_ladder_find(mcpi_ladder, MCPI_RUNGS, "flow-reference"));
+    return mcpi_march_new(m->problem, rt_app_rung(&mcpi_app, "flow-reference"));
 }
 
 /* Steps; u > 0: disturbed. Fills norm[] of the first steps, over the first. */

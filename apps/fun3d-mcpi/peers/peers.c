@@ -73,7 +73,7 @@ static void alternate(const comparison_t *c, const mcpi_peer_t *peer, void *stat
 static const rt_outcome_t *best_rung(const comparison_t *c, rt_kind_t kind)
 {
     const rt_outcome_t *best = NULL;
-    for (int i = 0; i < MCPI_RUNGS; i++) {
+    for (int i = 0; i < mcpi_app.n_rungs; i++) {
         const rt_outcome_t *o = &c->outcomes[i];
         if (o->rung && o->rung->kind == kind && o->verdict.valid && o->seconds_per_unit > 0 &&
             (!best || o->seconds_per_unit < best->seconds_per_unit))

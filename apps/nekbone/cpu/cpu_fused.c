@@ -360,30 +360,6 @@ void nek_fused_memory(const nek_config_t *config, double bytes[RT_SPACES])
         bytes[RT_HOST] += (double)rt_halo_predict(0, with_ranks, 1, RT_HOST);
 }
 
-/*
- *   kernel          flops per point                                 bytes per point
- *   pass            2      (alpha v, r -)                           read r v p, 6 factors
- *                   2      (beta p, + r)                            write r p v                 96
- *                   3      (c r r, sum)                             x every second time:
- *                   2      (x: 2 products, 2 sums, every second)    read x, write x              8
- *                   12 n + 15  (operator)                           (D, weights: in cache)
- *                   3      (lambda c p, + v)
- *                   4      (p.v, r.v)
- *   gather-scatter  3 (c v v, sum), 1 per shared point              read v                       8
- *                                                                   write shared v           8 S/P
- *   last update     once per solve: 4 (x), 5 (r, r.r)               read x p r v; write x r     48
- */
-void nek_fused_work(const nek_config_t *config, double P, double S, rt_work_t *work)
-{
-    const double value = sizeof(double);
-    if (!config->communication)
-        S = 0;
-    rt_work_add(work, "pass", 1, (12 * config->n + 31) * P, 9.5 * value * P, 3.5 * value * P);
-    rt_work_add(work, "gather-scatter", 1, S + 3 * P, value * P, value * S);
-    rt_work_add(work, "last update", 1 / (double)config->iterations, 9 * P, 4 * value * P,
-                2 * value * P);
-}
-
 /* --- the rung --- */
 
 enum { AHEAD, NOT_AHEAD };
@@ -421,5 +397,4 @@ const nek_kernels_t nek_cpu_fused = {
     .set_up = set_up,
     .tear_down = nek_fused_tear_down,
     .memory = nek_fused_memory,
-    .work = nek_fused_work,
 };

@@ -126,8 +126,6 @@ void nek_fused_cg(nek_solver_t *s, bool ahead);
 /* Returns the first element that has the same weights c [elements][n^3] (host memory)
  * as element e. */
 int64_t nek_like_element(const nek_config_t *config, const double *c, int64_t e);
-/* Adds the kernels of an iteration and of the last update to the work. */
-void nek_fused_work(const nek_config_t *config, double P, double S, rt_work_t *work);
 
 RT_C_END
 #endif

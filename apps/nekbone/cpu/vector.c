@@ -54,17 +54,6 @@ static void vector_ax(const nek_view_t *view, const double *u, double *w)
     times_each(&t.add_k, view->elements, Dt, ut, w);
 }
 
-/*
- *   sweep                      arrays read                 written
- *   3 products with D          3  (u each time)            3  (ur, us, ut)
- *   factors                    9  (ur, us, ut, 6 of G)     3
- *   3 products with D^T        5  (ur, us, ut, w twice)    3  (w each time)
- */
-void nek_vector_work(const nek_config_t *config, double P, double S, rt_work_t *work)
-{
-    nek_work_add(config, 1, P, S, 17, 9, work);
-}
-
 const nek_kernels_t nek_vector = {
     .rung = {.precision = "FP64",
              .reproducible = true,
@@ -75,5 +64,4 @@ const nek_kernels_t nek_vector = {
     .ax = vector_ax,
     .vector = &nek_vector_cpu,
     .scratch_arrays = 3,
-    .work = nek_vector_work,
 };

@@ -361,5 +361,4 @@ extern "C" const nek_kernels_t nek_batched = {
     .ax = batched_ax,
     .vector = &nek_vector_cuda,
     .scratch_arrays = 3,
-    .work = nek_vector_work,
 };

@@ -466,15 +466,6 @@ static const char *refuse_choice(const void *options, const int *choice)
     return "the vectors of these elements do not fit on this GPU in that form";
 }
 
-/* On the chip the vectors cost nothing; the factors are read from L2, or stay on the chip too.
- * Between elements, the surfaces are written and read with their marks. */
-static void work(const nek_config_t *config, double P, double S, rt_work_t *work)
-{
-    const double value = sizeof(double), n = config->n;
-    /* flops: operator 6 (n + n/2) + 15; vectors 8, shift and mask 2, sums 3 + 2 */
-    rt_work_add(work, "cg", 1, (9 * n + 30) * P + S, 6 * value * P + 2 * value * S, 2 * value * S);
-}
-
 extern "C" const nek_kernels_t nek_resident = {
     .rung = {.precision = "FP64",
              .reproducible = true,
@@ -490,5 +481,4 @@ extern "C" const nek_kernels_t nek_resident = {
     .set_up = set_up,
     .tear_down = tear_down,
     .memory = needed_memory,
-    .work = work,
 };

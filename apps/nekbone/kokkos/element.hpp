@@ -119,6 +119,8 @@ template <int n> struct Operator {
     }
 };
 
+extern "C" const nek_kernels_t nek_kokkos; /* kokkos.cpp */
+
 /* A rung's refuse_choice. */
 inline const char *refuse_choice(const void *config, const int *choice)
 {

@@ -394,7 +394,6 @@ constexpr nek_kernels_t table()
     t.set_up = set_up;
     t.tear_down = tear_down;
     t.memory = memory;
-    t.work = nek_fused_work;
     return t;
 }
 

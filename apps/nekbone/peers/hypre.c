@@ -156,8 +156,8 @@ static void alternate(const rt_run_t *run, nek_problem_t *p, FILE *out)
 {
     static const nek_preconditioner_t boomeramg = {
         .set_up = set_up, .tear_down = tear_down, .apply = apply, .update_p = update_p};
-    const rt_rung_t *rung = rt_ladder_find(nek_ladder, NEK_RUNGS, "solve-cpu");
-    nek_kernels_t kernels = nek_solve_cpu;
+    const rt_rung_t *rung = rt_app_rung(&nek_app, "solve-cpu");
+    nek_kernels_t kernels = *nek_kernels(rung);
     rt_rung_t peer = *rung;
     kernels.preconditioner = &boomeramg;
     peer.kernels = &kernels.rung;
@@ -180,11 +180,12 @@ static void alternate(const rt_run_t *run, nek_problem_t *p, FILE *out)
 void nek_peers_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out)
 {
     int running;
-    if (!outcomes[rt_ladder_find(nek_ladder, NEK_RUNGS, "solve-cpu") - nek_ladder].rung)
+    const rt_rung_t *ours = rt_app_rung(&nek_app, "solve-cpu");
+    if (!outcomes[ours - nek_app.ladder].rung)
         return;
     MPI_Initialized(&running);
     if (!running || rt_comm_size() > 1 || run->opt.seconds <= 0 ||
-        nek_precond(run->config, &nek_solve_cpu) != NEK_SCHWARZ) {
+        nek_precond(run->config, nek_kernels(ours)) != NEK_SCHWARZ) {
         fprintf(out, "\npeers: not run, they are for mpirun -n 1, --precond schwarz and a time\n");
         return;
     }
