@@ -127,8 +127,9 @@ typedef struct {
     gfnn_cg_t *cg;     /* what the loops get: host memory, or the device's */
     gfnn_told_t *told; /* on a device: page-locked, what its kernels publish for the host */
     double *all;       /* on a device: [ranks][2], which NCCL gathers; NULL: no NCCL */
-    double *history;   /* on a device: cg->history, page-locked */
-    bool forms;        /* on a device: kernels form the scalars themselves */
+    /* of the last solve: residuals after 0, 1, 2 .. iterations, host memory [GFNN_MOST_RESIDUALS] */
+    double *history;
+    bool forms; /* on a device: kernels form the scalars themselves */
 } gfnn_place_t;
 
 /* How they become those of all ranks. */
@@ -147,9 +148,6 @@ typedef struct {
     /* Returns the residual after n iterations, fewer than GFNN_MOST_RESIDUALS, which are not
      * more than the solve takes: the same on all ranks, whatever has been done since. */
     double (*residual)(const gfnn_place_t *place, int64_t iterations);
-    /* Copies the first n residuals of the last solve, after 0, 1, 2 .. iterations; n is at most
-     * GFNN_MOST_RESIDUALS. Host memory. */
-    void (*history)(const gfnn_place_t *place, int64_t n, double *residuals);
 } RT_BY_NAME gfnn_scalars_t;
 /* solve/cg.c: in host memory; cuda/scalars.cu. */
 extern const gfnn_scalars_t gfnn_scalars_host, gfnn_scalars_cuda;

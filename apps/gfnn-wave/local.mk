@@ -19,6 +19,7 @@ apps_gfnn_wave_libgfnn_a_SOURCES = \
 	apps/gfnn-wave/solve/arrays.c apps/gfnn-wave/solve/memory.c apps/gfnn-wave/output/paper.c \
 	apps/gfnn-wave/output/picture.c apps/gfnn-wave/output/result.c \
 	apps/gfnn-wave/judge/judge.h apps/gfnn-wave/judge/judge.c apps/gfnn-wave/judge/oracle.c \
+	apps/gfnn-wave/judge/operator.c apps/gfnn-wave/judge/predictor.c \
 	apps/gfnn-wave/judge/verify.c apps/gfnn-wave/judge/replay.c \
 	apps/gfnn-wave/input/input.h apps/gfnn-wave/input/input.c \
 	apps/gfnn-wave/input/head.c apps/gfnn-wave/input/infer.c apps/gfnn-wave/input/model.c \

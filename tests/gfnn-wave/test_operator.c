@@ -14,12 +14,6 @@
 #include "apps/gfnn-wave/cpu/cpu.h"
 #include "tests/common/check.h"
 
-#define GFNN_PARITY_T       double
-#define GFNN_PARITY_S       double
-#define GFNN_PARITY_NAME(f) f
-#define GFNN_PARITY_FN      static inline
-#include "apps/gfnn-wave/operator/parity.h"
-
 /* --- a box with random materials and vectors --- */
 
 typedef struct {
@@ -284,40 +278,6 @@ static void check_regions(case_t *t, const gfnn_operator_t *op, const gfnn_form_
 
 /* --- tests --- */
 
-static void test_parity(void)
-{
-    const gfnn_form_t form = {0.7, 1.9, 0.3};
-    for (int trial = 0; trial < 4; trial++) {
-        const double w = trial % 2, square = trial / 2 * 2.5;
-        const double element[3] = {w * form.mass / GFNN_PARITY_MASS,
-                                   w * form.bulk / GFNN_PARITY_STIFF,
-                                   square * form.shear / GFNN_PARITY_STIFF};
-        double error = 0, factors[GFNN_FACTORS], A[24][24];
-        gfnn_element_matrix(&form, w, square, A);
-        for (int s = 0; s < 24; s++) { /* column after column */
-            double U[3][8], Y[3][8];
-            for (int c = 0; c < 3; c++) {
-                double u[8] = {0}, lower[4], upper[4];
-                u[s / 3] = s % 3 == c;
-                gfnn_parity_layer(u, lower);
-                gfnn_parity_layer(u + 4, upper);
-                gfnn_parity_join(lower, upper, U[c]);
-            }
-            gfnn_parity_factors(element, factors);
-            gfnn_parity_product(factors, U, Y);
-            for (int c = 0; c < 3; c++) {
-                double y[8], lower[4], upper[4];
-                gfnn_parity_part(Y[c], lower, upper);
-                gfnn_parity_layer_back(lower, y);
-                gfnn_parity_layer_back(upper, y + 4);
-                for (int a = 0; a < 8; a++)
-                    error = fmax(error, fabs(y[a] - A[3 * a + c][s]));
-            }
-        }
-        CHECK(error <= 1e-15);
-    }
-}
-
 static void test_boxes(const gfnn_operator_t *op)
 {
     /* of the solve, mass alone, stiffness alone; squares are thousands */
@@ -388,7 +348,6 @@ static void test_absolute(void)
 int main(void)
 {
     rt_threads_set(1); /* many small boxes: more threads would only wait for each other */
-    test_parity();
     test_absolute();
     for (int r = 0; r < gfnn_app.n_rungs; r++) {
         const gfnn_kernels_t *rung = (const gfnn_kernels_t *)gfnn_app.ladder[r].kernels;

@@ -1,7 +1,6 @@
 /*
  * test_predictor.c - z = P r of the CPU rungs against the formula of kernel.h, written down a
- * second time as plainly as possible: random kernels, coefficients and r; kernels of a single tap,
- * which show at once if taps are mirrored or rows and columns of K swapped.
+ * second time as plainly as possible: random kernels, coefficients and r.
  *
  * Around r there are NaN and a page that must not be touched; around z a mark that must stay.
  */
@@ -196,42 +195,6 @@ static void random_case(int form, int kernels, int64_t nx, int64_t ny, int64_t n
     }
 }
 
-/* --- single taps: z_i(x) = r_j(x + s), times a weight for gf8 --- */
-
-static bool is_shifted(case_t *t, int l, int g, const int s[3], double factor, double tolerance)
-{
-    bool same = true;
-    FOR_NODES(t, 0)
-    {
-        const double r = (double)(float)t->r[wide_at(t, g, i + s[0], j + s[1], k + s[2])];
-        same = same && fabs((double)t->z[wide_at(t, l, i, j, k)] - factor * r) <= tolerance;
-    }
-    return same;
-}
-
-static void single_tap(int form, int kernels, int m, int i, int j, const int s[3])
-{
-    case_t t;
-    make(&t, form, kernels, (int64_t[]){21, 3, 4});
-    memset(t.K, 0, (size_t)(kernels * 9 * gfnn_stencil(nd)) * sizeof *t.K);
-    for (int64_t q = 0; q < t.network.coefs * t.box.bare.plane; q++)
-        t.c[q] = 1; /* gf8: a = 1, b = (1, 1, 1) */
-    *kernel(&t, m, i, j, s[0], s[1], s[2]) = 1;
-    if (form == GFNN_GF8)
-        *kernel(&t, m, j, i, s[0], s[1], s[2]) = 1;
-    const double factor = form == GFNN_GF8 ? 1 + (s[0] + s[1] + s[2]) / (double)nd : 1;
-    const double tolerance = form == GFNN_GF8 ? 1e-6 : 0;
-    for (int g = 0; g < RUNGS; g++) {
-        apply(&t, rungs[g], GFNN_FP32);
-        CHECK(is_shifted(&t, i, j, s, factor, tolerance));
-        CHECK(form == GFNN_GFM || is_shifted(&t, j, i, s, factor, tolerance));
-        for (int l = 0; l < 3; l++)
-            if (l != i && !(form == GFNN_GF8 && l == j))
-                CHECK(is_shifted(&t, l, l, s, 0, 0));
-    }
-    destroy(&t);
-}
-
 /* --- the oracle's bound, threads, halves --- */
 
 static void absolute(int form, int kernels)
@@ -301,8 +264,6 @@ static void halves(void)
 
 int main(void)
 {
-    static const int taps[][3] = {{0, 0, 0}, {3, 0, 0},  {-3, 0, 0}, {0, 2, 0},  {0, -3, 0},
-                                  {0, 0, 1}, {0, 0, -3}, {3, -2, 1}, {-3, 3, -3}};
     /* rows shorter than a vector, of one, with a remainder, of several blocks */
     random_case(GFNN_GFM, 1, 3, 4, 5);
     random_case(GFNN_GFM, 2, 16, 3, 4);
@@ -318,16 +279,9 @@ int main(void)
         random_case(GFNN_GFM, 1, 3, 2, 3);
         random_case(GFNN_GFM, 3, 17, 2, 3);
         random_case(GFNN_GF8, 1, 21, 3, 2);
-        single_tap(GFNN_GFM, 2, 1, 0, 2, (const int[]){nd, 1 - nd, -nd});
-        single_tap(GFNN_GF8, 1, 0, 1, 2, (const int[]){-nd, nd, nd - 1});
         absolute(GFNN_GF8, 1);
     }
     nd = GFNN_ND;
-    for (int q = 0; q < (int)(sizeof taps / sizeof *taps); q++) {
-        single_tap(GFNN_GFM, 1, 0, q % 3, (q + q / 3) % 3, taps[q]);
-        single_tap(GFNN_GFM, 8, q % 8, (q + 1) % 3, q % 3, taps[q]);
-        single_tap(GFNN_GF8, 1, 0, q % 3, (q + q / 3) % 3, taps[q]);
-    }
     absolute(GFNN_GFM, 2);
     absolute(GFNN_GF8, 1);
     threads();

@@ -1,5 +1,6 @@
 /*
- * test_vectors.c - the CPU's loops over vectors, each against its line in kernel.h, value by value.
+ * test_vectors.c - the CPU's loops over vectors, each against its line in kernel.h, value by value
+ * (Newmark's: test_physics).
  * Ghosts and padding hold a mark that must be there afterwards; sums must have the same bits on any
  * number of threads.
  */
@@ -169,25 +170,6 @@ static void check_plain(const bench_t *b)
     CHECK(is_near(cg.sums[0], dot(b, RT_F64, x, RT_F64, x), 1e-10) && cg.sums[1] == 9);
     CHECK(cg.method.flexible && cg.method.tolerance == 0.25 && cg.method.most_iterations == 9);
     CHECK(marked(b, RT_F64, y) && marked(b, RT_F32, z) && marked(b, RT_F64, x));
-    gfnn_test_release();
-}
-
-static void check_newmark(const bench_t *b)
-{
-    const double dt = 0.5, ra = 3, rb = 0.125, eps = 64 * DBL_EPSILON;
-    double *state[2][4], *x1 = new_vector(b, RT_F64, 5), *x2 = new_vector(b, RT_F64, 6);
-    for (uint64_t i = 0; i < 8; i++)
-        state[i / 4][i % 4] = new_vector(b, RT_F64, i % 4);
-    double **now = state[0], *u0 = state[1][0], *v0 = state[1][1], *a0 = state[1][2], *du = now[3];
-    V->newmark_before(&b->view, dt, ra, rb, now[0], now[1], now[2], x1, x2);
-    V->newmark_after(&b->view, dt, du, now[0], now[1], now[2]);
-    CHECK_ALL(b, is_near(F64(x1), F64(a0) + (4 / dt + ra) * F64(v0), eps));
-    CHECK_ALL(b, is_near(F64(x2), rb * F64(v0) - F64(u0), eps));
-    CHECK_ALL(b, is_near(F64(now[0]), F64(u0) + F64(du), eps));
-    CHECK_ALL(b, is_near(F64(now[1]), -F64(v0) + 2 * F64(du) / dt, eps));
-    CHECK_ALL(b, is_near(F64(now[2]), -F64(a0) - 4 * F64(v0) / dt + 4 * F64(du) / (dt * dt), eps));
-    CHECK(marked(b, RT_F64, x1) && marked(b, RT_F64, x2));
-    CHECK(marked(b, RT_F64, now[0]) && marked(b, RT_F64, now[1]) && marked(b, RT_F64, now[2]));
     gfnn_test_release();
 }
 
@@ -458,7 +440,6 @@ int main(int argc, char **argv)
         bench_t b;
         bench_new(&b, faces);
         check_plain(&b);
-        check_newmark(&b);
         for (int type = 0; type < GFNN_TYPES; type++) {
             check_loops(&b, type);
             check_reproducible(&b, type);

@@ -129,16 +129,10 @@ static double residual(const gfnn_place_t *place, int64_t iterations)
     return static_cast<volatile double *>(place->history)[iterations];
 }
 
-static void history(const gfnn_place_t *place, int64_t n, double *residuals)
-{
-    rt_copy(residuals, RT_HOST, place->history, RT_PINNED, n * sizeof *residuals);
-}
-
 extern "C" const gfnn_scalars_t gfnn_scalars_cuda = {.on_device = true,
                                                      .make = make,
                                                      .destroy = destroy,
                                                      .gather = gather,
                                                      .settle = settle,
                                                      .told = told,
-                                                     .residual = residual,
-                                                     .history = history};
+                                                     .residual = residual};

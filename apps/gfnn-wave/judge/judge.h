@@ -12,6 +12,22 @@
 
 /* Returns a new vector, zero. RT_FREE it. */
 double *gfnn_judge_vector(const gfnn_grid_t *g);
+/* The vectors of a check. */
+enum { GFNN_MOST_SCRATCH = 16 };
+typedef struct {
+    double *x[GFNN_MOST_SCRATCH];
+    int n;
+} gfnn_scratch_t;
+/* Returns one more, zero; frees all but the first `left`. */
+double *gfnn_judge_scratch(gfnn_scratch_t *scratch, const gfnn_grid_t *g);
+void gfnn_judge_release(gfnn_scratch_t *scratch, int left);
+/* Rounds x to what a rung's type can have, ghosts too. */
+void gfnn_judge_round(const gfnn_grid_t *g, rt_type_t type, double *x);
+/* Rounds x and brings it to a rung; gets a vector of FP64 or FP32 from there. */
+void gfnn_judge_put(const gfnn_solver_t *s, const gfnn_grid_t *g, rt_type_t type, double *x,
+                    void *to);
+void gfnn_judge_get(const gfnn_solver_t *s, const gfnn_grid_t *g, rt_type_t type, const void *from,
+                    double *x);
 /* Fills x with random values in (-1, 1), the same for a node on any number of ranks; NaN in ghosts
  * that the halo is to bring; 0 in those beyond a face. */
 void gfnn_judge_draw(const gfnn_box_t *box, const gfnn_grid_t *g, uint64_t seed, double *x);
@@ -29,10 +45,15 @@ typedef struct {
     double worst;               /* |got - want| / (factor bound); 0 without a bound */
     double largest, difference; /* |want|, |got - want| */
 } gfnn_judged_t;
-/* Returns the worst of all ranks, infinite where a value is not finite. bound may be NULL; a value
- * whose bound is 0 must be exact. Collective. */
-gfnn_judged_t gfnn_judge_compare(const gfnn_grid_t *g, const double *want, const double *got,
-                                 const double *bound, double factor);
+/* Returns the worst of all ranks, infinite where a value is not finite. want and bound, which may be
+ * NULL, are on g; a value whose bound is 0 must be exact. Collective. */
+gfnn_judged_t gfnn_judge_compare(const gfnn_grid_t *g, const double *want,
+                                 const gfnn_grid_t *of_got, const double *got, const double *bound,
+                                 double factor);
+
+/* Finds the state before a step, Newmark run backwards, from that after it; they may be the same. */
+void gfnn_judge_before(const gfnn_problem_t *problem, const gfnn_state_t *end, const double *du,
+                       gfnn_state_t *before);
 
 /* --- oracle.c: the judge's own solution, on the host, in double --- */
 
@@ -68,6 +89,23 @@ void gfnn_oracle_force(const gfnn_problem_t *problem, const gfnn_state_t *state,
 /* y = A x by the reference: brings x's ghosts up to date. */
 void gfnn_oracle_apply(const gfnn_problem_t *problem, const gfnn_form_t *form, bool absolute,
                        double *x, double *y);
+/* Returns |f - A du| / |f| by the definition; brings du's ghosts. t: scratch. Collective. */
+double gfnn_oracle_residual(const gfnn_problem_t *problem, const double *f, double *du, double *t);
+
+/* --- operator.c, predictor.c: a rung's kernels, before a run and by what it left --- */
+
+typedef struct {
+    gfnn_solver_t *s;
+    gfnn_problem_t *p;
+    const gfnn_box_t *box;
+    rt_verdict_t *verdict;
+    uint64_t seed;
+    gfnn_scratch_t scratch;
+} gfnn_bench_t;
+void gfnn_verify_operator(gfnn_bench_t *b);
+void gfnn_verify_operator_left(gfnn_bench_t *b, const gfnn_kept_t *kept);
+void gfnn_verify_predictor(gfnn_bench_t *b);
+void gfnn_verify_predictor_left(gfnn_bench_t *b, const gfnn_kept_t *kept);
 
 /* --- replay.c --- */
 

@@ -30,11 +30,8 @@ typedef struct {
     double *inverse;  /* [BLOCK][plane] of the diagonal blocks of A */
     double *f, *r, *z, *q, *d, *x1;
     size_t values; /* of a vector */
+    gfnn_scratch_t scratch;
 } oracle_t;
-
-typedef struct {
-    double a[24][24];
-} element_t;
 
 /* y = a x + b y, ghosts too */
 static void axpby(const oracle_t *o, double a, const double *x, double b, double *y)
@@ -61,6 +58,12 @@ void gfnn_oracle_apply(const gfnn_problem_t *p, const gfnn_form_t *form, bool ab
     gfnn_apply_reference(&p->box, &p->model->materials, p->model->id, form, absolute, x, y);
 }
 
+double gfnn_oracle_residual(const gfnn_problem_t *p, const double *f, double *du, double *t)
+{
+    gfnn_oracle_apply(p, &p->step.A, false, du, t);
+    return gfnn_judge_apart(&p->box.fine, f, t, t) / gfnn_judge_norm(&p->box.fine, f);
+}
+
 /* Applies A by cpu-simd. */
 static void apply(const oracle_t *o, const gfnn_form_t *form, double *x, double *y)
 {
@@ -81,7 +84,7 @@ static double compare_operator(const oracle_t *o)
         gfnn_oracle_apply(o->p, &o->p->step.A, true, x, bound);
         gfnn_oracle_apply(o->p, &o->p->step.A, false, x, want);
         apply(o, &o->p->step.A, x, got);
-        worst = fmax(worst, gfnn_judge_compare(o->g, want, got, bound, 256 * RT_EPS).worst);
+        worst = fmax(worst, gfnn_judge_compare(o->g, want, o->g, got, bound, 256 * RT_EPS).worst);
     }
     return worst;
 }
@@ -101,24 +104,18 @@ static void invert_block(double b[BLOCK])
     b[5] = c2 / det;
 }
 
-/* Finds the block of corner a. */
-static void corner(const element_t *A, int a, double b[BLOCK])
-{
-    static const int row[BLOCK] = {0, 1, 2, 0, 1, 2}, column[BLOCK] = {0, 1, 2, 1, 2, 0};
-    for (int t = 0; t < BLOCK; t++)
-        b[t] = A->a[3 * a + row[t]][3 * a + column[t]];
-}
-
 static void make_blocks(oracle_t *o)
 {
     const gfnn_grid_t *g = o->g, *wide = &o->p->box.wide;
     const gfnn_materials_t *materials = &o->p->model->materials;
+    static const int row[BLOCK] = {0, 1, 2, 0, 1, 2}, column[BLOCK] = {0, 1, 2, 1, 2, 0};
     double(*part)[8][BLOCK] = rt_alloc(GFNN_MAX_IDS, sizeof *part, RT_HOST);
     for (int id = 0; id < GFNN_MAX_IDS; id++) {
-        element_t A = {{{0}}};
-        gfnn_element_matrix(&o->p->step.A, materials->w[id], materials->square[id], A.a);
+        double A[24][24];
+        gfnn_element_matrix(&o->p->step.A, materials->w[id], materials->square[id], A);
         for (int a = 0; a < 8; a++)
-            corner(&A, a, part[id][a]);
+            for (int t = 0; t < BLOCK; t++)
+                part[id][a][t] = A[3 * a + row[t]][3 * a + column[t]];
     }
 #pragma omp parallel for schedule(static)
     for (int64_t k = 0; k < g->n[2]; k++)
@@ -252,22 +249,19 @@ static void work_new(oracle_t *o)
                             .box = box,
                             .materials = &o->p->model->materials,
                             .id = o->p->model->id};
-    if (gfnn_operator_simd.set_up)
-        gfnn_operator_simd.set_up(&o->view);
+    gfnn_operator_simd.set_up(&o->view);
     double **each[] = {&o->f, &o->r, &o->z, &o->q, &o->d, &o->x1};
     for (size_t i = 0; i < sizeof each / sizeof *each; i++)
-        *each[i] = gfnn_judge_vector(o->g);
+        *each[i] = gfnn_judge_scratch(&o->scratch, o->g);
     o->inverse = RT_NEW(double, BLOCK *(size_t)o->g->plane, RT_HOST);
     rt_fill(o->inverse, RT_HOST, 0, BLOCK * (size_t)o->g->plane * sizeof(double));
 }
 
 static void work_destroy(oracle_t *o)
 {
-    double **each[] = {&o->f, &o->r, &o->z, &o->q, &o->d, &o->x1, &o->inverse};
-    for (size_t i = 0; i < sizeof each / sizeof *each; i++)
-        RT_FREE(*each[i], RT_HOST);
-    if (gfnn_operator_simd.tear_down)
-        gfnn_operator_simd.tear_down(&o->view);
+    gfnn_judge_release(&o->scratch, 0);
+    RT_FREE(o->inverse, RT_HOST);
+    gfnn_operator_simd.tear_down(&o->view);
 }
 
 gfnn_oracle_t *gfnn_oracle_new(const gfnn_problem_t *p)

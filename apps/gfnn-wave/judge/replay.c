@@ -25,6 +25,7 @@ typedef struct {
     double *du, *f, *t;
     double left;   /* |f - A du| / |f| of the last step */
     bool accurate; /* so far */
+    gfnn_scratch_t scratch;
 } replay_t;
 
 /* What a solve left, to be compared with that of its replay. */
@@ -44,17 +45,9 @@ static void get(const replay_t *r, const double *from, double *to)
 static void check_residual(replay_t *r)
 {
     const gfnn_problem_t *p = r->s->problem;
-    const double dt = p->config->dt;
-    double *u = r->state.u, *v = r->state.v, *a = r->state.a;
-    for (size_t i = 0; i < r->values; i++) { /* the state before the step */
-        u[i] -= r->du[i];
-        v[i] = 2 * r->du[i] / dt - v[i];
-        a[i] = 4 * r->du[i] / (dt * dt) - 4 * v[i] / dt - a[i];
-    }
-    gfnn_oracle_force(p, &r->state, (double)r->s->steps * dt, r->f);
-    gfnn_oracle_apply(p, &p->step.A, false, r->du, r->t);
-    r->left =
-        gfnn_judge_apart(&r->box->fine, r->f, r->t, r->t) / gfnn_judge_norm(&r->box->fine, r->f);
+    gfnn_judge_before(p, &r->state, r->du, &r->state);
+    gfnn_oracle_force(p, &r->state, (double)r->s->steps * p->config->dt, r->f);
+    r->left = gfnn_oracle_residual(p, r->f, r->du, r->t);
     r->accurate =
         r->accurate && r->left <= 1.01 * fmax(p->config->tolerance, r->s->residual) + BACKWARDS;
 }
@@ -95,7 +88,7 @@ static void take_left(const replay_t *r, left_t *left)
     rt_sha256_end(&hash, left->state);
     memset(left->residual, 0, sizeof left->residual);
     left->residuals = all < GFNN_MOST_RESIDUALS ? all : GFNN_MOST_RESIDUALS;
-    s->vectors->scalars->history(&s->scalars, left->residuals, left->residual);
+    memcpy(left->residual, s->scalars.history, (size_t)left->residuals * sizeof *left->residual);
 }
 
 static void check(rt_verdict_t *verdict, const char *name, bool right)
@@ -125,10 +118,9 @@ void gfnn_verify_replay(gfnn_solver_t *s, rt_verdict_t *verdict)
     replay_t r = {
         .s = s, .box = &s->problem->box, .values = 3 * (size_t)g->plane, .accurate = true};
     double **const vectors[] = {&r.state.u, &r.state.v, &r.state.a, &r.du, &r.f, &r.t};
-    enum { VECTORS = sizeof vectors / sizeof *vectors };
     left_t timed, again;
-    for (int i = 0; i < VECTORS; i++)
-        *vectors[i] = gfnn_judge_vector(g);
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        *vectors[i] = gfnn_judge_scratch(&r.scratch, g);
     take_left(&r, &timed);
     gfnn_spoil(s, s->draw, RT_KEEP_NOTHING);
     s->after_step = judge_step;
@@ -145,6 +137,5 @@ void gfnn_verify_replay(gfnn_solver_t *s, rt_verdict_t *verdict)
               timed.residuals == again.residuals &&
                   memcmp(timed.residual, again.residual, sizeof again.residual) == 0);
     }
-    for (int i = 0; i < VECTORS; i++)
-        RT_FREE(*vectors[i], RT_HOST);
+    gfnn_judge_release(&r.scratch, 0);
 }

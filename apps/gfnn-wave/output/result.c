@@ -9,11 +9,10 @@
 /* Writes |r| / |f| of the last step, before the first iteration and after each. */
 static void json_residuals(const gfnn_solver_t *s, json_t *json)
 {
-    double residual[GFNN_MOST_RESIDUALS];
+    const double *residual = s->scalars.history;
     const int64_t all = s->last_iterations + 1;
     const int64_t n = all < GFNN_MOST_RESIDUALS ? all : GFNN_MOST_RESIDUALS;
     json_t *list = rt_json_array(json, "residual_history");
-    s->vectors->scalars->history(&s->scalars, n, residual);
     for (int64_t i = 0; i < n && rt_finite(residual[i]); i++)
         json_array_append_new(list, json_real(residual[i]));
 }

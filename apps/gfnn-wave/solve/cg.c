@@ -40,9 +40,10 @@
 
 static gfnn_place_t make(bool on_stream)
 {
-    const gfnn_place_t place = {.cg = RT_NEW(gfnn_cg_t, 1, RT_HOST)};
+    double *history = RT_NEW(double, GFNN_MOST_RESIDUALS, RT_HOST);
+    const gfnn_place_t place = {.cg = RT_NEW(gfnn_cg_t, 1, RT_HOST), .history = history};
     (void)on_stream;
-    *place.cg = (gfnn_cg_t){.history = RT_NEW(double, GFNN_MOST_RESIDUALS, RT_HOST)};
+    *place.cg = (gfnn_cg_t){.history = history};
     return place;
 }
 
@@ -50,11 +51,6 @@ static void destroy(gfnn_place_t *place)
 {
     RT_FREE(place->cg->history, RT_HOST);
     RT_FREE(place->cg, RT_HOST);
-}
-
-static void history(const gfnn_place_t *place, int64_t n, double *residuals)
-{
-    rt_copy(residuals, RT_HOST, place->cg->history, RT_HOST, (size_t)n * sizeof *residuals);
 }
 
 static void gather(const gfnn_view_t *view, const double *dots, int n, const gfnn_place_t *place)
@@ -95,8 +91,7 @@ const gfnn_scalars_t gfnn_scalars_host = {.make = make,
                                           .gather = gather,
                                           .settle = settle,
                                           .told = told,
-                                          .residual = residual,
-                                          .history = history};
+                                          .residual = residual};
 
 /* --- conjugate gradients --- */
 

@@ -106,7 +106,7 @@ static double verify_memory(const gfnn_config_t *config, const rt_rung_t *rung, 
 {
     enum { KEPT = 2 };
     const double wide = 2 * a->wide; /* in double */
-    const double operate = 5 * a->fine;
+    const double operate = 4 * a->fine;
     const double predict =
         gfnn_has_network(config) ? 4 * wide + fmax(a->wide, halo_set_up(a, (int)config->reach)) : 0;
     if (strcmp(rung->ladder, "operator") == 0)
@@ -114,7 +114,7 @@ static double verify_memory(const gfnn_config_t *config, const rt_rung_t *rung, 
     if (strcmp(rung->ladder, "predictor") == 0)
         return KEPT * a->wide + predict;
     enum { ORACLE = 6, LEFT = 4, MAKING = 11, LAST_STEP = 7 }; /* vectors */
-    const double single = 5 * a->fine + a->wide + wide;
+    const double single = fmax(3 * a->fine + wide, 2 * wide) + a->wide;
     const double first = fmax(fmax(operate, predict), single);
     return ORACLE * a->fine + fmax(first, fmax(MAKING, KEPT * LEFT + LAST_STEP) * a->fine);
 }
