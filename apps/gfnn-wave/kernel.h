@@ -192,10 +192,9 @@ typedef struct {
 typedef struct {
     const gfnn_scalars_t *scalars;
     const gfnn_loops_t *loops[GFNN_TYPES]; /* by gfnn_type_t; NULL: not that one */
-    /* x = value */
-    void (*fill)(const gfnn_view_t *view, double value, double *x);
-    void (*fill32)(const gfnn_view_t *view, float value, float *z);
-    double (*dot)(const gfnn_view_t *view, const double *x, const double *y);
+    /* x = value; and x . y, summed in double */
+    void (*fill)(const gfnn_view_t *view, gfnn_type_t type, double value, void *x);
+    double (*dot)(const gfnn_view_t *view, gfnn_type_t type, const void *x, const void *y);
     /* y = a x + b y; y is not read if b is 0 */
     void (*axpby)(const gfnn_view_t *view, double a, const double *x, double b, double *y);
     /* x[at] += value, for one value anywhere in x */
@@ -207,8 +206,6 @@ typedef struct {
      * all three are 0. out may be old. */
     void (*smooth32)(const gfnn_view_t *view, const float *z, float a, const float *old,
                      float omega, const float *r, const float *y, float *out);
-    /* x . y, summed in double. */
-    double (*dot32)(const gfnn_view_t *view, const float *x, const float *y);
     /* low = x in 16 bits, from a float vector. */
     void (*to_half)(const gfnn_view_t *view, const float *x, void *low);
     /* Newmark: x1 = a + (4/dt + rayleigh_a) v, x2 = rayleigh_b v - u; and after the solve u += du,

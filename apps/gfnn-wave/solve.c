@@ -61,14 +61,12 @@ static void spoil_vectors(gfnn_solver_t *s)
     void *const of_cg[] = {s->cg.x, s->cg.r, s->cg.p, s->cg.q};
     for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
         if (fine[i])
-            v->fill(&s->view_vec, NAN, fine[i]);
+            v->fill(&s->view_vec, GFNN_DOUBLE, NAN, fine[i]);
     for (size_t i = 0; i < sizeof of_cg / sizeof *of_cg; i++)
-        if (of_cg[i] && gfnn_is_single(s->problem->config))
-            v->fill32(&s->view_vec, NAN, of_cg[i]);
-        else if (of_cg[i])
-            v->fill(&s->view_vec, NAN, of_cg[i]);
+        if (of_cg[i])
+            v->fill(&s->view_vec, (gfnn_type_t)s->problem->config->vectors, NAN, of_cg[i]);
     if (s->z)
-        v->fill32(&s->view_vec, NAN, s->z);
+        v->fill(&s->view_vec, GFNN_SINGLE, NAN, s->z);
 }
 
 /* Makes the input of a draw. z is not in use yet. */

@@ -154,16 +154,16 @@ static void check_plain(const bench_t *b)
            *y0 = new_vector(b, RT_F64, 2);
     float *z = new_vector(b, RT_F32, 1), *s = new_vector(b, RT_F32, 2);
     gfnn_cg_t cg = scalars(NAN, NAN, NAN);
-    CHECK(is_near(V->dot(&b->view, x, y), dot(b, RT_F64, x, RT_F64, y), 1e-12));
-    CHECK(is_near(V->dot32(&b->view, z, s), dot(b, RT_F32, z, RT_F32, s), 1e-12));
+    CHECK(is_near(V->dot(&b->view, GFNN_DOUBLE, x, y), dot(b, RT_F64, x, RT_F64, y), 1e-12));
+    CHECK(is_near(V->dot(&b->view, GFNN_SINGLE, z, s), dot(b, RT_F32, z, RT_F32, s), 1e-12));
     V->axpby(&b->view, 1.5, x, -0.25, y);
     CHECK_ALL(b, is_near(F64(y), 1.5 * F64(x) - 0.25 * F64(y0), 4 * DBL_EPSILON));
-    V->fill(&b->view, NAN, y);
+    V->fill(&b->view, GFNN_DOUBLE, NAN, y);
     V->axpby(&b->view, 2, x, 0, y); /* y is not read */
     CHECK_ALL(b, F64(y) == 2 * F64(x));
     V->add(&b->view, place(b, RT_F64, 7), 0.5, y);
     CHECK_ALL(b, F64(y) == 2 * F64(x) + (q == 7 ? 0.5 : 0));
-    V->fill32(&b->view, 4, z);
+    V->fill(&b->view, GFNN_SINGLE, 4, z);
     CHECK_ALL(b, F32(z) == 4);
     x[place(b, RT_F64, b->n / 2)] = -9;
     V->start(&b->view, &cg, &method, x);
@@ -405,11 +405,11 @@ static void sums_with(const bench_t *b, gfnn_type_t of_loop, int threads, double
     const gfnn_method_t method = {.fused = true};
     gfnn_cg_t cg = scalars(0.3, NAN, 1);
     cg.unit = 1;
-    sums[0] = V->dot(&b->view, f, y);
+    sums[0] = V->dot(&b->view, GFNN_DOUBLE, f, y);
     loops->dots(&b->view, &cg, z, x, q);
     sums[1] = cg.sums[0];
     sums[2] = cg.sums[1];
-    sums[3] = V->dot32(&b->view, z, z);
+    sums[3] = V->dot(&b->view, GFNN_SINGLE, z, z);
     loops->update(&b->view, &cg, q, r, GFNN_FP32, NULL);
     sums[4] = cg.sums[0];
     loops->update_bj(&b->view, &cg, false, q, r, z);

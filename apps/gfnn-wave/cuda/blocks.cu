@@ -277,16 +277,13 @@ static void update_bj(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, const 
                   gfnn_vectors_data(view)->parts);
 }
 
-void gfnn_cuda_update_bj(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, const void *q, void *r,
-                         float *z)
+void gfnn_cuda_update_bj(const gfnn_view_t *view, gfnn_type_t type, gfnn_cg_t *cg, bool first,
+                         const void *q, void *r, float *z)
 {
-    update_bj<double>(view, cg, first, q, r, z);
-}
-
-void gfnn_cuda_update_bj32(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, const void *q,
-                           void *r, float *z)
-{
-    update_bj<float>(view, cg, first, q, r, z);
+    if (type == GFNN_DOUBLE)
+        update_bj<double>(view, cg, first, q, r, z);
+    else
+        update_bj<float>(view, cg, first, q, r, z);
 }
 
 void gfnn_cuda_smooth32(const gfnn_view_t *view, const float *z, float a, const float *old,

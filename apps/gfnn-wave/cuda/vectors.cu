@@ -201,10 +201,8 @@ struct back_end_t {
     static void update_bj(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, const void *q,
                           void *r, float *z)
     {
-        if (sizeof(T) == sizeof(double))
-            gfnn_cuda_update_bj(view, cg, first, q, r, z);
-        else
-            gfnn_cuda_update_bj32(view, cg, first, q, r, z);
+        gfnn_cuda_update_bj(view, sizeof(T) == sizeof(double) ? GFNN_DOUBLE : GFNN_SINGLE, cg,
+                            first, q, r, z);
     }
     static void start(const gfnn_view_t *view, gfnn_cg_t *cg, const gfnn_method_t *method,
                       const double *f)

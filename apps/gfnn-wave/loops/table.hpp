@@ -89,21 +89,22 @@ template <class L> struct gfnn_vectors_of_back_end {
     static constexpr gfnn_loops_t in_double = gfnn_loops_of<L, double>::table();
     static constexpr gfnn_loops_t in_single = gfnn_loops_of<L, float>::table();
 
-    static void fill(const gfnn_view_t *view, double value, double *x)
+    static void fill(const gfnn_view_t *view, gfnn_type_t type, double value, void *x)
     {
-        L::run(view, gfnn_fill_t<double>{{}, value, x});
+        if (type == GFNN_DOUBLE)
+            L::run(view, gfnn_fill_t<double>{{}, value, static_cast<double *>(x)});
+        else
+            L::run(view,
+                   gfnn_fill_t<float>{{}, static_cast<float>(value), static_cast<float *>(x)});
     }
-    static void fill32(const gfnn_view_t *view, float value, float *z)
+    template <class T> static double dot_of(const gfnn_view_t *view, const void *x, const void *y)
     {
-        L::run(view, gfnn_fill_t<float>{{}, value, z});
+        const T *of_x = static_cast<const T *>(x), *of_y = static_cast<const T *>(y);
+        return L::sum(view, gfnn_dot_t<T>{{}, of_x, of_y});
     }
-    static double dot(const gfnn_view_t *view, const double *x, const double *y)
+    static double dot(const gfnn_view_t *view, gfnn_type_t type, const void *x, const void *y)
     {
-        return L::sum(view, gfnn_dot_t<double>{{}, x, y});
-    }
-    static double dot32(const gfnn_view_t *view, const float *x, const float *y)
-    {
-        return L::sum(view, gfnn_dot_t<float>{{}, x, y});
+        return type == GFNN_DOUBLE ? dot_of<double>(view, x, y) : dot_of<float>(view, x, y);
     }
     static void axpby(const gfnn_view_t *view, double a, const double *x, double b, double *y)
     {
@@ -135,13 +136,11 @@ template <class L> struct gfnn_vectors_of_back_end {
         t.loops[GFNN_DOUBLE] = &in_double;
         t.loops[GFNN_SINGLE] = &in_single;
         t.fill = fill;
-        t.fill32 = fill32;
         t.dot = dot;
         t.axpby = axpby;
         t.add = L::add;
         t.start = L::start;
         t.smooth32 = L::smooth32;
-        t.dot32 = dot32;
         t.to_half = to_half;
         t.newmark_before = newmark_before;
         t.newmark_after = newmark_after;

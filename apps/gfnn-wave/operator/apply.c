@@ -142,8 +142,7 @@ void gfnn_apply_p(gfnn_solver_t *s)
     if (!a.cg && s->dots)
         scalars->gather(&s->view_vec, s->dots, regions, &s->scalars);
     else if (!a.cg)
-        s->scalars.cg->sums[0] = a.type == GFNN_SINGLE ? vectors->dot32(&s->view_vec, a.x, a.y)
-                                                       : vectors->dot(&s->view_vec, a.x, a.y);
+        s->scalars.cg->sums[0] = vectors->dot(&s->view_vec, a.type, a.x, a.y);
     scalars->settle(&s->scalars, GFNN_APPLIED);
     rt_timer_stop("vectors");
 }

@@ -124,7 +124,7 @@ static void write_vti(const gfnn_problem_t *p, const double *u, const double *r,
 /* Makes q = f - A du of the last step; returns |f| over all ranks. */
 static double make_residual(gfnn_solver_t *s)
 {
-    double square = s->vectors->dot(&s->view_vec, s->f, s->f);
+    double square = s->vectors->dot(&s->view_vec, GFNN_DOUBLE, s->f, s->f);
     rt_comm_sum(&square, 1);
     gfnn_apply(s, &s->problem->step.A, s->x, s->q);
     s->vectors->axpby(&s->view_vec, 1, s->f, -1, s->q);

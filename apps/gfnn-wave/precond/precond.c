@@ -38,13 +38,14 @@ static void sweep(gfnn_solver_t *s, float *z, float a, const float *old, float o
     rt_timer_stop("smooth");
 }
 
-static double dot32(gfnn_solver_t *s, const float *x, const float *y)
+/* Returns |x| over all ranks. */
+static double norm(gfnn_solver_t *s, const float *x)
 {
     gfnn_start(s, "vectors");
-    double sum = s->vectors->dot32(&s->view_vec, x, y);
+    double sum = s->vectors->dot(&s->view_vec, GFNN_SINGLE, x, x);
     rt_comm_sum(&sum, 1);
     rt_timer_stop("vectors");
-    return sum;
+    return sqrt(sum);
 }
 
 /* --- Chebyshev --- */
@@ -93,11 +94,11 @@ void gfnn_spectrum(gfnn_solver_t *s)
     enum { ITERATIONS = 40 };
     const gfnn_config_t *config = s->problem->config;
     const double margin = 1.03, courant = GFNN_VP * config->dt / config->ds;
-    double largest = sqrt(dot32(s, s->z, s->z));
+    double largest = norm(s, s->z);
     for (int i = 0; i < ITERATIONS; i++) {
         gfnn_apply32(s, &s->problem->step.A, s->z, s->t32);
         jacobi(s, (float)(1 / largest), s->t32, s->z);
-        largest = sqrt(dot32(s, s->z, s->z));
+        largest = norm(s, s->z);
     }
     s->spectrum[1] = margin * largest;
     s->spectrum[0] = s->spectrum[1] / (3 + 3 * courant);
