@@ -61,7 +61,7 @@ static inline pairs_t pairs_new(int64_t most)
     return (pairs_t){rt_alloc((size_t)most, sizeof(int32_t[2]), RT_HOST), 0};
 }
 
-static inline void add(pairs_t *p, int64_t a, int64_t b)
+static inline void add_pair(pairs_t *p, int64_t a, int64_t b)
 {
     p->pair[p->count][0] = (int32_t)a;
     p->pair[p->count++][1] = (int32_t)b;
@@ -84,7 +84,7 @@ static inline mcpi_graph_t *path(int64_t rows)
 {
     pairs_t p = pairs_new(rows);
     for (int64_t i = 0; i + 1 < rows; i++)
-        add(&p, mixed(i, rows), mixed(i + 1, rows));
+        add_pair(&p, mixed(i, rows), mixed(i + 1, rows));
     return graph_of(rows, &p);
 }
 
@@ -93,7 +93,7 @@ static inline mcpi_graph_t *stars(int64_t hubs, int64_t leaves)
 {
     pairs_t p = pairs_new(hubs * leaves);
     for (int64_t i = 0; i < hubs * leaves; i++)
-        add(&p, i / leaves, hubs + i);
+        add_pair(&p, i / leaves, hubs + i);
     return graph_of(hubs * (leaves + 1), &p);
 }
 
@@ -102,7 +102,7 @@ static inline mcpi_graph_t *complete(int64_t rows)
     pairs_t p = pairs_new(rows * rows);
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < i; j++)
-            add(&p, i, j);
+            add_pair(&p, i, j);
     return graph_of(rows, &p);
 }
 
@@ -110,11 +110,11 @@ static inline mcpi_graph_t *random_graph(int64_t rows, int64_t degree, uint64_t 
 {
     pairs_t p = pairs_new(rows * (degree / 2 + 1));
     for (int64_t i = 0; i < rows; i++) {
-        add(&p, i, (i + 1) % rows);
+        add_pair(&p, i, (i + 1) % rows);
         for (int64_t k = 0; k < degree / 2; k++) {
             int64_t other =
                 (int64_t)(rt_hash((uint64_t)(i * degree + k), seed) % (uint64_t)(rows - 1));
-            add(&p, i, other + (other >= i));
+            add_pair(&p, i, other + (other >= i));
         }
     }
     return graph_of(rows, &p);
@@ -134,7 +134,7 @@ static inline mcpi_graph_t *lattice(int n, unsigned percent)
                 inside = inside && at[a] + step[a] >= 0 && at[a] + step[a] < n;
             bool axis = abs(step[0]) + abs(step[1]) + abs(step[2]) == 1;
             if (inside && (axis || rt_hash((uint64_t)(27 * v + d), 3) % 100 < percent))
-                add(&p, v, v + ((int64_t)step[0] * n + step[1]) * n + step[2]);
+                add_pair(&p, v, v + ((int64_t)step[0] * n + step[1]) * n + step[2]);
         }
     return graph_of(rows, &p);
 }
