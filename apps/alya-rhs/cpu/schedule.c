@@ -51,7 +51,8 @@ static int32_t colour_groups(const alya_mesh_t *mesh, int64_t group, int32_t lim
 {
     int64_t groups = (mesh->elements + group - 1) / group, left = groups;
     int32_t colours = 0;
-    memset(of, -1, (size_t)groups * sizeof *of);
+    for (int64_t g = 0; g < groups; g++)
+        of[g] = -1;
     for (int32_t base = 0; left > 0; base += WORD) {
         memset(used, 0, (size_t)mesh->nodes * sizeof *used);
         for (int64_t g = 0; g < groups; g++) {
@@ -77,37 +78,17 @@ static int32_t colour_groups(const alya_mesh_t *mesh, int64_t group, int32_t lim
     return colours;
 }
 
-/* Makes the groups themselves the chunks, sorted by colour. */
-static void chunks_of_groups(alya_schedule_t *s, int64_t elements, int64_t group, const int32_t *of)
-{
-    int64_t groups = (elements + group - 1) / group, position = 0;
-    s->chunks = 0;
-    for (int32_t c = 0; c < s->colours; c++) {
-        s->colour[c] = s->chunks;
-        for (int64_t g = 0; g < groups; g++) {
-            if (of[g] != c)
-                continue;
-            s->first[s->chunks++] = position;
-            int64_t end = min_i64((g + 1) * group, elements);
-            for (int64_t e = g * group; e < end; e++)
-                s->list[position++] = (int32_t)e;
-        }
-    }
-    s->first[s->chunks] = position;
-    s->colour[s->colours] = s->chunks;
-}
-
-/* Cuts chunks from the elements of each colour. */
-static void chunks_of_elements(alya_schedule_t *s, int64_t elements, int64_t most,
-                               const int32_t *of)
+/* Sorts the elements by colour, of[g] of those of group g, and cuts chunks from each colour. As only
+ * the last group of all is shorter, chunks as long as groups are the groups. */
+static void cut_chunks(alya_schedule_t *s, int64_t elements, int64_t most, int64_t group,
+                       const int32_t *of)
 {
     int64_t *start = RT_NEW(int64_t, s->colours + 1, RT_HOST);
     memset(start, 0, (size_t)(s->colours + 1) * sizeof *start);
     for (int64_t e = 0; e < elements; e++)
-        start[of[e] + 1]++;
+        start[of[e / group] + 1]++;
     for (int32_t c = 0; c < s->colours; c++)
         start[c + 1] += start[c];
-    s->chunks = 0;
     for (int32_t c = 0; c < s->colours; c++) {
         s->colour[c] = s->chunks;
         for (int64_t p = start[c]; p < start[c + 1]; p += most)
@@ -115,8 +96,8 @@ static void chunks_of_elements(alya_schedule_t *s, int64_t elements, int64_t mos
     }
     s->first[s->chunks] = elements;
     s->colour[s->colours] = s->chunks;
-    for (int64_t e = 0; e < elements; e++)
-        s->list[start[of[e]]++] = (int32_t)e;
+    for (int64_t e = 0; s->list && e < elements; e++)
+        s->list[start[of[e / group]]++] = (int32_t)e;
     RT_FREE(start, RT_HOST);
 }
 
@@ -185,29 +166,18 @@ alya_schedule_t *alya_schedule_new(const alya_mesh_t *mesh, int64_t most)
     memset(s, 0, sizeof *s);
     uint64_t *used = RT_NEW(uint64_t, mesh->nodes, RT_HOST);
     int32_t *of = RT_NEW(int32_t, elements, RT_HOST);
-    if (elements > 0)
-        s->colours = colour_groups(mesh, most, MOST_COLOURS, used, of);
-    bool whole = s->colours > 0 || elements == 0;
-    if (!whole)
-        s->colours = colour_groups(mesh, 1, INT32_MAX, used, of);
+    int64_t group = most;
+    s->colours = colour_groups(mesh, group, MOST_COLOURS, used, of);
+    if (s->colours == 0 && elements > 0) {
+        group = 1;
+        s->colours = colour_groups(mesh, group, INT32_MAX, used, of);
+    }
     RT_FREE(used, RT_HOST);
-
     s->first = RT_NEW(int64_t, groups + s->colours + 1, RT_HOST);
     s->colour = RT_NEW(int64_t, s->colours + 1, RT_HOST);
-    s->list = s->colours > 1 ? RT_NEW(int32_t, elements, RT_HOST) : NULL;
-    if (s->list == NULL) { /* one colour or none: positions are elements */
-        for (int64_t g = 0; g < groups; g++)
-            s->first[g] = g * most;
-        s->first[groups] = elements;
-        s->chunks = s->colour[s->colours] = groups;
-        s->colour[0] = 0;
-        if (s->colours == 1)
-            s->colour[1] = groups;
-    } else if (whole) {
-        chunks_of_groups(s, elements, most, of);
-    } else {
-        chunks_of_elements(s, elements, most, of);
-    }
+    if (s->colours > 1) /* else positions are elements */
+        s->list = RT_NEW(int32_t, elements, RT_HOST);
+    cut_chunks(s, elements, most, group, of);
     RT_FREE(of, RT_HOST);
     return s;
 }
