@@ -31,7 +31,7 @@ typedef struct {
     double *spread; /* [rows] what sweeps make of e, in units of it */
     rt_verdict_t *verdict;
     uint64_t seed;
-    int64_t few; /* sweeps that are repeated */
+    int64_t few; /* sweeps of a short solve */
 } mcpi_bench_t;
 
 /* How many times the measured effect of errors a rung may differ from the reference. */

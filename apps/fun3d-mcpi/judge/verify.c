@@ -4,8 +4,8 @@
  * Before timing: rows are a permutation, and no two neighbours have one colour; the system is the
  * matrix, scaled and rounded. Then, on dQ and R drawn from a seed that no rung can know: each
  * colour by itself agrees with the reference, component by component, boundary rows first, and no
- * other row or ghost is touched; rows of one term do to the rounding of FP64; sweeps agree with the reference's, in one call and colour by
- * colour; the bits are the same twice if the rung claims it.
+ * other row or ghost is touched; rows of one term do to the rounding of FP64; sweeps agree with the
+ * reference's; the bits are the same twice if the rung claims it.
  *
  * After timing: what a solve left behind agrees with the reference's dQ of all sweeps; the rows of
  * the last colour agree with the rest of dQ; the residual with the exact matrix is the reference's;
@@ -322,22 +322,13 @@ static void check_terms(const mcpi_bench_t *t)
 
 /* --- sweeps --- */
 
-/* Sweeps by the rung, from dQ = 0, into t->got. */
-static void rung_sweeps(const mcpi_bench_t *t, int64_t sweeps, bool by_colour)
+static void zero_dq(const mcpi_bench_t *t)
 {
     memset(t->got, 0, t->all * sizeof *t->got);
     mcpi_put_dq(t->s, t->got);
-    if (!by_colour)
-        mcpi_sweeps(t->s, sweeps);
-    for (int64_t k = 0; by_colour && k < sweeps; k++)
-        for (int c = 0; c < t->part->colours; c++)
-            t->s->kernels->rows(&t->s->view, t->part->colour_start[c], t->part->colour_start[c + 1],
-                                t->s->dq);
-    rt_device_synchronize();
-    mcpi_get_dq(t->s, t->got);
 }
 
-static void sweep_again(void *bench)
+static void rung_sweeps(void *bench)
 {
     const mcpi_bench_t *t = bench;
     mcpi_sweeps(t->s, t->few);
@@ -350,39 +341,29 @@ static double differs(void *bench)
     const mcpi_bench_t *t = bench;
     mcpi_get_dq(t->s, t->got);
     const double differ = memcmp(t->put, t->got, t->all * sizeof *t->put) != 0;
-    memset(t->got, 0, t->all * sizeof *t->got);
-    mcpi_put_dq(t->s, t->got);
+    zero_dq(t);
     return differ;
-}
-
-/* t->got: what the sweeps gave before. */
-static void check_claim(mcpi_bench_t *t, int64_t few)
-{
-    t->few = few;
-    memcpy(t->put, t->got, t->all * sizeof *t->put);
-    memset(t->got, 0, t->all * sizeof *t->got);
-    mcpi_put_dq(t->s, t->got);
-    rt_compare_bits(sweep_again, differs, t, t->s->rung->kind == RT_CPU, t->verdict);
 }
 
 static void check_sweeps(mcpi_bench_t *t)
 {
     const int64_t asked = t->p->config->sweeps;
     const int64_t sweeps = 1 + (int64_t)(rt_hash(SHORT_SOLVE_STREAM, t->seed) % MOST_SWEEPS);
-    const int64_t few = sweeps < asked ? sweeps : asked;
+    t->few = sweeps < asked ? sweeps : asked;
     draw(t, t->seed + SWEEPS_SEED, t->part->rows, t->R);
     mcpi_put_r(t->s, t->R);
-    mcpi_oracle_sweeps(t, t->R, few, 0, t->want);
-    mcpi_measure_spread(t, t->R, few, t->want);
-    rung_sweeps(t, few, false);
+    mcpi_oracle_sweeps(t, t->R, t->few, 0, t->want);
+    mcpi_measure_spread(t, t->R, t->few, t->want);
+    zero_dq(t);
+    rung_sweeps(t);
+    mcpi_get_dq(t->s, t->got);
     rt_verdict_check(t->verdict, "sweeps = the reference's (of their rounding bound)",
                      worst(t, t->got, t->want), 1);
-    if (t->s->kernels->rung.reproducible)
-        check_claim(t, few);
-    if (rt_comm_size() == 1 && (t->s->kernels->sweeps || t->s->rung->kind == RT_CUDA)) {
-        rung_sweeps(t, few, true);
-        rt_verdict_check(t->verdict, "the same colour by colour", worst(t, t->got, t->want), 1);
-    }
+    if (!t->s->kernels->rung.reproducible)
+        return;
+    memcpy(t->put, t->got, t->all * sizeof *t->put);
+    zero_dq(t);
+    rt_compare_bits(rung_sweeps, differs, t, t->s->rung->kind == RT_CPU, t->verdict);
 }
 
 void mcpi_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
