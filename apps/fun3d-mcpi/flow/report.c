@@ -98,14 +98,6 @@ void mcpi_march_result(const void *march, rt_result_t *out)
     rt_json_int(out->json, "rows", p->counts.rows);
     rt_json_int(out->json, "off_diagonal_blocks", p->counts.blocks);
     rt_json_int(out->json, "steps_done", m->steps);
-    if (m->steps > 0) {
-        const mcpi_tally_t sum = mcpi_march_tally(m);
-        rt_json_int(out->json, "steps_taken_back", sum.back);
-        rt_json_int(out->json, "sweeps_done", sum.sweeps);
-        rt_json_int(out->json, "sweeps_largest", sum.sweeps_most);
-        rt_json_real(out->json, "courant_least", sum.cfl[0]);
-        rt_json_real(out->json, "courant_largest", sum.cfl[1]);
-    }
     put_history(m, out->json);
     if (rt_finite(m->drag) && rt_finite(m->lift)) {
         rt_json_real(out->json, "drag", m->drag);
