@@ -29,21 +29,6 @@ grep -q 'What limits it here: ' scalar.html || fail "nothing on what limits the 
 
 [ "$(wc -c <lesson/lesson.html)" -lt 100000 ] || fail "lesson.html has $(wc -c <lesson/lesson.html) bytes"
 grep -q '<script\|src="http\|href="http' lesson/slides.html && fail "the slides need more than themselves"
-# the notebook: its cells in Python alone, without a kernel of Jupyter
-"$python" - 2>&1 <<'end' || fail "the notebook"
-import contextlib, io, json, os, sys, types
-shown = []
-sys.modules['IPython'] = types.SimpleNamespace(get_ipython=lambda: None)
-sys.modules['IPython.display'] = types.SimpleNamespace(HTML=str, display=shown.append)
-os.chdir('lesson')
-names, said = {}, io.StringIO()
-with contextlib.redirect_stdout(said):
-    for cell in json.load(open('lesson.ipynb'))['cells']:
-        if cell['cell_type'] == 'code':
-            exec(''.join(cell['source']), names)
-pictures = '<svg' in ''.join(shown) or 'Every rung was disturbed' in ''.join(shown)
-assert said.getvalue().count('per iteration') >= 5 and pictures, (said.getvalue(), shown)
-end
 
 # --- exercises: the list, what the folder holds, and that a starter is right ---
 ends 0 $rooftop exercise nekbone

@@ -149,7 +149,6 @@ class Libraries(unittest.TestCase):
             with mock.patch.object(programs, 'version', lambda _, said=said: {'BLAS': said} if said else {}):
                 _, found = doctor.check_libraries('nekbone')
             self.assertEqual(found.state, state)
-            self.assertEqual('study' in found.text, 'reference' in said)
 
 
 class Launching(unittest.TestCase):

@@ -154,14 +154,6 @@ def machine(lesson: Lesson, one: Page) -> list[tuple[str, str]]:
     return [pair for pair in said if any(pair)]
 
 
-def report(result: figures.Result, before: list[figures.Rung]) -> list[str]:
-    """Returns lines on the rung of a run, for a notebook."""
-    rung = result.rungs[0]
-    rung.step = rung.over(next((old for old in reversed(before) if old.name == rung.after), None))
-    unsteady = f'UNSTEADY: {"; ".join(rung.row.disturbed)}' if rung.row.disturbed else ''
-    return [line for line in (least(rung, result), *measured(rung), unsteady) if line]
-
-
 # ---- What a page takes ----
 
 def cells(rung: figures.Rung) -> list[str]:

@@ -13,7 +13,6 @@ ladder and a rung, and then what of it:
     nekbone.global.fom          figure of merit             nekbone.global.rate       flops that it does per second
     nekbone.global.moved        bytes that it moves per second
     nekbone.shared/global       how many times as fast as global shared is
-    nekbone.ceilings.gpu.read   of the job: read, copy, triad, fma64, fma32; gpu or cpu
 
 `make ladders` runs the ladders and keeps what is VALID; a ladder that this machine cannot run stays as it was recorded.
 `python3 -m rooftop_suite.course.recorded`, in tools/, only brings the lessons up to date.
@@ -39,7 +38,6 @@ FILE = ('docs', 'reference', 'ladders.json')
 LESSONS = (*APPS, 'primer')
 LINK = re.compile(r'\[([^\]]*)\]\(\.\./reference/ladders\.json#([\w@:./-]+)\)')
 KEY = re.compile(r'([\w@-]+)\.([\w-]+)(?:/([\w-]+)|:([\w-]+)|\.(bandwidth|flops|fom|rate|moved))?')
-CEILING = re.compile(r'([\w@-]+)\.ceilings\.(gpu|cpu)\.(read|copy|triad|fma64|fma32)')
 INTO = 'ladders.tmp'  # where results are left
 RUNS = {  # what the lessons need, at the sizes of the apps' READMEs; @core: one core
     'nekbone': '--device 0 --elements 16x16x16 --degree 9 --ladder --only gpu --profile',
@@ -121,27 +119,22 @@ def time_text(seconds: float) -> str:
 
 def text_of(key: str) -> str:
     """Returns the text of a figure; Fault if there is none."""
-    ceiling, found = CEILING.fullmatch(key), KEY.fullmatch(key)
-    ladder = ladders().get(key.partition('.')[0])
-    if ladder and ceiling:
-        job, unit = ladder.ceilings(ceiling[2]), 'flop' if ceiling[3].startswith('fma') else 'bytes'
-        if job:
-            return rate(getattr(job, f'{ceiling[3]}_{unit}_per_s'), {'flop': 'Flop/s', 'bytes': 'B/s'}[unit])
-    elif ladder and found:
-        rungs = {rung.name: rung for rung in ladder.rungs}
-        said = figure_of(rungs, *found.groups()[1:]) if found[2] in rungs else ''
-        if said:
-            return said
-    raise Fault(ENVIRONMENT, f'{"/".join(FILE)}: nothing is recorded of {key}')
+    found, ladder = KEY.fullmatch(key), ladders().get(key.partition('.')[0])
+    rungs = {rung.name: rung for rung in ladder.rungs} if ladder else {}
+    said = figure_of(rungs, *found.groups()[1:]) if found and found[2] in rungs else ''
+    if not said:
+        raise Fault(ENVIRONMENT, f'{"/".join(FILE)}: nothing is recorded of {key}')
+    return said
 
 
 def figure_of(rungs: dict[str, figures.Rung], name: str, other: str, timer: str, what: str) -> str:
     """Returns the text of a rung's figure, or ''."""
     rung = rungs[name]
-    calls = {row.timer.rpartition('/')[2]: row.seconds / row.calls for row in rung.row.profile}
-    if other or timer:
+    if timer:
+        return next((time_text(row.seconds / row.calls) for row in rung.row.profile if row.timer.endswith(f'/{timer}')), '')
+    if other:
         before = rungs[other].seconds if other in rungs else None
-        return f'{before / rung.seconds:.3g}' if before and rung.seconds else time_text(calls[timer]) if timer in calls else ''
+        return f'{before / rung.seconds:.3g}' if before and rung.seconds else ''
     value: Optional[float] = getattr(rung, WHAT[what]) if what else rung.seconds
     if not value or what in ('bandwidth', 'flops') and value > figures.MOST:
         return ''

@@ -51,22 +51,11 @@ def check_programs(there: dict[str, str], bindir: Optional[str]) -> Findings:
 
 def check_libraries(program: str) -> Findings:
     """Says how fast the program's Kokkos and dgemm are. nekbone's own products are compared with dgemm."""
-    kokkos, blas = (programs.version(program).get(name, 'not in this build') for name in ('Kokkos', 'BLAS'))
-    again = 'then configure --with-kokkos=DIR'
-    if kokkos == 'not in this build':
-        yield Finding('NOTE', 'Kokkos', 'not in the programs',
-                      f"install Debian's libtrilinos-kokkos-dev or a Kokkos with CUDA, {again}")
-    elif kokkos.endswith('Serial'):
-        yield Finding('NOTE', 'Kokkos', f'{kokkos}: one thread', f'install a Kokkos with OpenMP or CUDA, {again}')
-    else:
-        yield Finding('OK', 'Kokkos', kokkos)
-    if blas.startswith(programs.SLOW_BLAS):
-        yield Finding('NOTE', 'BLAS', f'{programs.SLOW_BLAS}: what `rooftop study` gains over dgemm says nothing',
-                      'apt install libopenblas-dev (or BLIS, MKL), then configure again')
-    elif blas == 'not in this build':
-        yield Finding('NOTE', 'BLAS', 'none: nekbone has no dgemm', 'apt install libopenblas-dev, then configure again')
-    else:
-        yield Finding('OK', 'BLAS', blas)
+    for name, cure in (('Kokkos', 'a Kokkos with OpenMP or CUDA (Debian: libtrilinos-kokkos-dev has one thread)'),
+                       ('BLAS', 'libopenblas-dev (or BLIS, MKL): else `rooftop study` says nothing on dgemm')):
+        said = programs.version(program).get(name, 'not in this build')
+        slow = said == 'not in this build' or said.endswith('Serial') or said.startswith(programs.SLOW_BLAS)
+        yield Finding('NOTE' if slow else 'OK', name, said, f'install {cure}, then configure again' if slow else '')
 
 
 # ---- GPU ----
@@ -77,18 +66,13 @@ def check_gpus(program: Optional[str]) -> Findings:
     kokkos, cuda = said.get('Kokkos', ''), said.get('CUDA', 'not in this build')
     has_cuda = 'not in this build' not in cuda
     if not gpus:
-        where = 'an NVIDIA driver is loaded, but nvidia-smi lists no GPU' \
-            if os.path.exists('/proc/driver/nvidia/version') else 'nvidia-smi, rocm-smi and xpu-smi list none'
-        yield Finding('NOTE', 'GPU', where, 'CPU rungs run without one' if not has_cuda else
+        yield Finding('NOTE', 'GPU', 'nvidia-smi, rocm-smi and xpu-smi list none', 'CPU rungs run without one' if not has_cuda else
                       'the programs have CUDA rungs: install the driver, or run where there is a GPU')
     for i, gpu in enumerate(gpus):
-        what = ', '.join(text for text in (gpu['name'], gpu['memory.total'], gpu['driver_version'] and
-                                           f'driver {gpu["driver_version"]}', gpu['compute_cap'] and
-                                           f'compute capability {gpu["compute_cap"]}') if text)
-        if gpu['compute_cap'] and has_cuda:
+        what = ', '.join(filter(None, [gpu['name'], gpu['memory.total'], f'driver {gpu["driver_version"]}',
+                                       gpu['compute_cap'] and f'compute capability {gpu["compute_cap"]}']))
+        if gpu['compute_cap'] and has_cuda or results.is_gpu_backend(kokkos):
             yield Finding('OK', f'GPU {i}', what)
-        elif results.is_gpu_backend(kokkos):
-            yield Finding('OK', f'GPU {i}', f'{what}: Kokkos rungs run on it')
         else:
             yield Finding('FIX', f'GPU {i}', f'{what}: no rung can use it', 'configure --with-cuda (CUDA Toolkit 12.3 or later)'
                           if gpu['compute_cap'] else 'build Kokkos with HIP or SYCL, then configure --with-kokkos=DIR '
@@ -96,10 +80,9 @@ def check_gpus(program: Optional[str]) -> Findings:
         if gpu['mig.mode.current'] == 'Enabled':
             yield Finding('NOTE', f'GPU {i}', 'MIG is on: figures are of one part of the GPU')
     if has_cuda:
-        found = re.search(r'architectures ([\d,a-z]+)', cuda)
-        built, wanted = found[1] if found else '', {gpu['compute_cap'].replace('.', '') for gpu in gpus} - {''}
-        missing = ','.join(sorted(wanted - set(re.findall(r'\d+', built))))
-        yield Finding('FIX', 'architectures', f'the programs are for {built or "?"}, the GPU is {missing}',
+        built = set(re.findall(r'\d+', cuda.partition('architectures')[2]))
+        missing = ','.join(sorted({gpu['compute_cap'].replace('.', '') for gpu in gpus} - {'', *built}))
+        yield Finding('FIX', 'architectures', f'the programs are for {", ".join(sorted(built))}, the GPU is {missing}',
                       f'configure --with-cuda-arch={missing}: else the driver compiles other code at start') \
             if missing else Finding('OK', 'architectures', cuda)
 

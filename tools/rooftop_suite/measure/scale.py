@@ -2,20 +2,18 @@
 
 Strong: the problem of one rank, at the size given, on more and more ranks; efficiency = t(1) / (p t(p)). nekbone gets
 slightly fewer elements where the boxes of some number of ranks would not divide them. Weak: that size on every rank;
-efficiency = FOM(p) / (p FOM(1)), because the shapes that fit p ranks are not exactly p times as large. If the smallest
-number of ranks is above 1, it takes the place of 1. One solve with the timers on says where the time of an average rank
+efficiency = FOM(p) / (p FOM(1)), because the shapes that fit p ranks are not exactly p times as large. The smallest
+number of ranks takes the place of 1. One solve with the timers on says where the time of an average rank
 goes. The result of each run is in the folder.
 """
 import argparse
 import math
 import os
-import shutil
-import sys
 from collections.abc import Sequence
 from typing import Optional
 
 from .. import ENVIRONMENT, USAGE, VALID, Fault, aligned, results
-from ..cli import complain, count, counts, minutes, seconds
+from ..cli import complain, count, counts, seconds
 from ..results import Program, disk
 from ..results.records import Record
 from . import machine, programs
@@ -56,64 +54,48 @@ def divided(extents: str, by: int) -> str:
     return 'x'.join(str(max(int(extent) // by, 1) * by) for extent in extents.split('x'))
 
 
-class Scaling:
-    """The runs of an app. ran: the results by name; status: of the command."""
+def measured(args: argparse.Namespace, kind: str, ranks: int, problem: list[str]) -> Program:
+    """Runs the program; Fault if that gives no result."""
+    name = f'{kind}-{ranks}-{args.app}'
+    path, words = os.path.join(args.into, name), [*problem, '--profile', f'--seconds={args.seconds:g}', *options(args)]
+    complain(f'{name}: runs')
+    got = programs.measure(programs.find(args.app, args.bindir), words, f'{path}.json', f'{path}.out',
+                           programs.launcher_words(args.launcher, 2), ranks, limit=args.limit)
+    if not got.result:
+        raise Fault(programs.status_of(got.ended), f'{name}: {got.why} (see {path}.out)')
+    if got.result.ranks != ranks:
+        raise Fault(ENVIRONMENT, f'{name}: the program ran on {got.result.ranks} ranks: was it built with the MPI of '
+                    'the launcher?')
+    return got.result
 
-    def __init__(self, args: argparse.Namespace) -> None:
-        self.args, self.program = args, programs.find(args.app, args.bindir)
-        most = len(machine.gpus()) or len(os.sched_getaffinity(0))
-        self.ranks: list[int] = args.ranks or [1 << i for i in range(most.bit_length())]
-        self.launcher = programs.launcher_words(args.launcher, 2)
-        self.status, self.ran = VALID, dict[str, Program]()
-        if args.threads is None and not self.launcher:
-            args.threads = max(1, machine.cores() // max(self.ranks))
-        given = {'seconds': f'{args.seconds:g}', 'device': args.device, 'threads': args.threads}
-        self.common = ['--profile', *(f'--{name}={value}' for name, value in given.items() if value is not None)]
 
-    def run(self, kind: str, ranks: int, problem: list[str]) -> Program:
-        """Runs the program, unless it was run so before; Fault if that gives no result."""
-        name = f'{kind}-{ranks}-{self.args.app}'
-        if name in self.ran:
-            return self.ran[name]
-        path = os.path.join(self.args.into, name)
-        print(f'{name}: {self.args.app} on {ranks}', file=sys.stderr, flush=True)
-        got = programs.measure(self.program, [*problem, *self.common], f'{path}.json', f'{path}.out', self.launcher, ranks,
-                               limit=self.args.limit)
-        if not got.result:
-            raise Fault(programs.status_of(got.ended), f'{name}: {got.why}' + f' (see {path}.out)' * bool(self.ran))
-        if got.result.ranks != ranks:
-            raise Fault(ENVIRONMENT, f'{name}: the program ran on {got.result.ranks} ranks: was it built with the MPI of '
-                        'the launcher?')
-        self.ran[name] = got.result
-        print(f'{name}: {minutes(got.ended.seconds)}', file=sys.stderr, flush=True)
-        return got.result
+def options(args: argparse.Namespace) -> list[str]:
+    given = {'device': args.device, 'threads': args.threads}
+    return [f'--{name}={value}' for name, value in given.items() if value is not None]
 
-    def fixed(self, ran: Program) -> list[str]:
-        """Returns the options of the problem that strong scaling divides."""
-        extents = {name: str(ran.options[name]) for name in programs.EXTENTS[self.args.app]}
-        if self.args.app == 'nekbone':
-            extents['elements'] = divided(extents['elements'], divisor(self.ranks))
-        return [word for name, value in extents.items() for word in (f'--{name}', value)]
 
-    def series(self, kind: str) -> list[Program]:
-        """Returns the results of one kind. A number of ranks that fails ends the series: earlier ones count."""
-        found: list[Program] = []
-        problem = size = ['--size', self.args.size]
-        for ranks in self.ranks:
-            try:
-                ran = self.run(kind if found else 'weak', ranks, problem)
-            except Fault as fault:
-                if not found:
-                    raise
-                complain(str(fault))
-                self.status = max(self.status, fault.status)
-                break
-            if kind == 'strong' and problem == size:  # the same problem for all
-                problem = self.fixed(ran)
-                if any(str(ran.options[name[2:]]) != value for name, value in zip(problem[::2], problem[1::2])):
-                    ran = self.run(kind, ranks, problem)
-            found.append(ran)
-        return found
+def fixed(args: argparse.Namespace) -> list[str]:
+    """Returns the options of the problem that strong scaling divides: that of the size given, on one rank."""
+    said = programs.preview([programs.find(args.app, args.bindir), '--size', args.size, *options(args)],
+                            programs.launcher_words(args.launcher, 2))
+    extents = {name: said.options[name] for name in programs.EXTENTS[args.app]}
+    if args.app == 'nekbone':
+        extents['elements'] = divided(extents['elements'], divisor(args.ranks))
+    return [f'--{name}={value}' for name, value in extents.items()]
+
+
+def series(args: argparse.Namespace, kind: str, problem: list[str]) -> tuple[list[Program], int]:
+    """Returns the results of one kind, and the status. A number of ranks that fails ends them: earlier ones count."""
+    found: list[Program] = []
+    for ranks in args.ranks:
+        try:
+            found.append(measured(args, kind, ranks, problem))
+        except Fault as fault:
+            if not found:
+                raise
+            complain(str(fault))
+            return found, fault.status
+    return found, VALID
 
 
 # ---- Where the time of a profiled solve goes ----
@@ -168,14 +150,14 @@ def rows_of(kind: str, found: list[Program]) -> list[list[str]]:
 
 
 def main(args: argparse.Namespace) -> int:
-    args.into = args.into or f'scale-{args.app}'
-    scaling, new = Scaling(args), not os.path.isdir(args.into)
+    most = len(machine.gpus()) or len(os.sched_getaffinity(0))
+    args.ranks, args.into = args.ranks or [1 << i for i in range(most.bit_length())], args.into or f'scale-{args.app}'
+    if args.threads is None and not programs.launcher_words(args.launcher, 2):
+        args.threads = max(1, machine.cores() // max(args.ranks))
+    strong = fixed(args)
     disk.make_folder(args.into, USAGE)
-    try:
-        rows = [row for kind in ('strong', 'weak') for row in rows_of(kind, scaling.series(kind))]
-    finally:
-        if new and not scaling.ran:  # a refusal leaves nothing
-            shutil.rmtree(args.into)
+    found = {kind: series(args, kind, problem) for kind, problem in (('strong', strong), ('weak', ['--size', args.size]))}
     heads = ['', 'ranks', 'ms per unit', 'GFlop/s', 'spread', 'efficiency', *PARTS, 'verdict']
+    rows = [row for kind, (ran, _) in found.items() for row in rows_of(kind, ran)]
     print('\n'.join(aligned([heads, *rows], (0, len(heads) - 1))))
-    return scaling.status
+    return max(status for _, status in found.values())
