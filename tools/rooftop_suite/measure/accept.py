@@ -10,10 +10,10 @@ import math
 import os
 import tempfile
 from collections.abc import Iterator
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
-from .. import ENVIRONMENT, INVALID, USAGE, VALID, Fault
-from ..cli import seconds
+from .. import ENVIRONMENT, INVALID, USAGE, VALID, Fault, aligned
+from ..cli import complain, seconds
 from ..results import APPS, Folder, Program, Run, Step
 from ..results.collect import noise_of
 from . import programs
@@ -36,10 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 class Row(NamedTuple):
     """An app, there and here. wrong: what is not as the folder says; unsteady: why there is no verdict."""
     app: str
-    rung: str
-    there: float
-    here: Optional[float]
-    noise: float
+    cells: list[str]
     wrong: list[str]
     unsteady: str
 
@@ -114,15 +111,9 @@ def row_of(there: Program, here: Program) -> Row:
         wrong += compare_machine(there, here)
         if now > before * (1 + 2 * noise):
             wrong.insert(0, f'slower: {100 * (now / before - 1):.1f} % more time per unit, noise {100 * noise:.1f} %')
-    return Row(there.program, told.name, before, now, noise, wrong, unsteady)
-
-
-def print_row(row: Row) -> None:
-    here = f'{1e6 * row.here:12.1f}' if row.here else '-'
-    ratio = f'{row.there / row.here:7.3f}' if row.here else '-'
-    said = '; '.join(row.wrong) or (f'no verdict: {row.unsteady}' if row.unsteady else 'as the folder says')
-    print(f'{row.app:12}{row.rung:16}{1e6 * row.there:12.1f}{here:>12}{ratio:>8}{100 * row.noise:7.1f} %  {said}',
-          flush=True)
+    said = '; '.join(wrong) or (f'no verdict: {unsteady}' if unsteady else 'as the folder says')
+    return Row(there.program, [there.program, told.name, f'{1e6 * before:.1f}', f'{1e6 * now:.1f}' if now else '-',
+                               f'{before / now:.3f}' if now else '-', f'{100 * noise:.1f} %', said], wrong, unsteady)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -131,14 +122,15 @@ def main(args: argparse.Namespace) -> int:
     if not args.nonce or args.nonce == run.nonce:
         raise Fault(USAGE, f"--nonce: '{args.nonce}' must be a new word: the folder's is '{run.nonce}'")
     rows = []
-    print(f'{"app":12}{"rung":16}{"us there":>12}{"us here":>12}{"speed":>8}{"noise":>9}')
     for step in folder.steps:
         there = folder.result(step.name) if step.name in APPS else None
         if there and there.rungs and there.rungs[0].seconds_per_unit:
+            complain(f'{step.app} runs')
             rows.append(row_of(there, measure(folder, step, there, args)))
-            print_row(rows[-1])
     if not rows:
         raise Fault(INVALID, f'{args.folder}: no measured run in it')
+    heads = ['app', 'rung', 'us there', 'us here', 'speed', 'noise', '']
+    print('\n'.join(aligned([heads, *(row.cells for row in rows)], (0, 1, 6))))
     wrong, unsteady = [row.app for row in rows if row.wrong], [row.app for row in rows if row.unsteady]
     if wrong:
         print(f'accept: {", ".join(wrong)}: not as {args.folder} says: NOT ACCEPTED')
@@ -146,6 +138,5 @@ def main(args: argparse.Namespace) -> int:
     if unsteady:
         print(f'accept: no verdict for {", ".join(unsteady)}: end what disturbs this machine, and try again')
         return ENVIRONMENT
-    many = 's' if len(rows) > 1 else ''
-    print(f"accept: {len(rows)} app{many} as {args.folder} says, nonce '{args.nonce}': ACCEPTED")
+    print(f"accept: {len(rows)} app{'s' * (len(rows) > 1)} as {args.folder} says, nonce '{args.nonce}': ACCEPTED")
     return VALID

@@ -71,9 +71,6 @@ class Evidence:
                                           f'{verdict}{": " if named else ""}{named}'))
         return flags
 
-    def step(self, name: str) -> Optional[Step]:
-        return next((step for step in self.steps if step.name == name), None)
-
     def results(self, app: str) -> list[Result]:
         """Returns the results of an app, the measured run first, as far as they are there."""
         return [store[app] for store in self.of.values() if app in store]

@@ -17,7 +17,6 @@ from .evidence import Evidence
 from .page import Markup, inline, join, listed, parts, render
 from .sections import PURPOSES, Figures, Section, powers, roofline
 
-LONGEST_VARIABLE = 80  # letters of an environment variable that is shown
 BUILD = ('cpu', 'threads', 'gpu', 'mpi', 'kokkos', 'kokkos_backend', 'compiler', 'flags')  # of a program's result
 
 
@@ -128,28 +127,20 @@ class Report:
     # -- the machine --
 
     def build(self) -> list[tuple[str, str]]:
-        """Returns what the programs say of themselves and their machine; where they differ, which says what."""
-        rows = []
-        for name in BUILD:
-            by_value: dict[str, list[str]] = {}
-            for result in self.evidence.all():
-                by_value.setdefault(str(getattr(result.program, name)), []).append(result.program.program)
-            shown = next(iter(by_value), '') if len(by_value) == 1 else '; '.join(
-                f'{value or "none"} ({", ".join(sorted(set(apps)))})' for value, apps in by_value.items())
-            rows.append((name.replace('_', ' '), shown))
-        return rows
+        """Returns what the programs say of themselves and their machine, with all that they say where they differ."""
+        return [(name.replace('_', ' '), '; '.join(dict.fromkeys(str(getattr(result.program, name)) or 'none'
+                                                                 for result in self.evidence.all()))) for name in BUILD]
 
     def system(self) -> list[tuple[str, str]]:
         """Returns what the suite found out about the machine, without what the programs said already."""
         there = dict(self.evidence.run.environment) if self.evidence.run else {}
-        memory, variables, gpus, stolen = (there.pop(name, None) for name in ('memory_bytes', 'variables', 'gpus', 'stolen'))
+        memory, stolen, gpus, variables = (there.pop(name, None) for name in ('memory_bytes', 'stolen', 'gpus', 'variables'))
         rows = [(name, in_words(value)) for name, value in there.items() if name not in ('host', 'cpu', 'mpi')]
         rows.append(('memory', f'{memory / 2**30:.1f} GiB' if isinstance(memory, (int, float)) else ''))
         rows.append(('taken by the hypervisor', f'{100 * stolen:.1f} %' if isinstance(stolen, (int, float)) else ''))
         rows += [(f'GPU {i}', in_words(gpu)) for i, gpu in enumerate(gpus if isinstance(gpus, list) else [])]
-        short = {name: value for name, value in variables.items()
-                 if len(str(value)) <= LONGEST_VARIABLE} if isinstance(variables, dict) else {}
-        return rows + [('variables', ' '.join(f'{name}={value}' for name, value in short.items()))]
+        return rows + [('variables', ' '.join(f'{name}={value}' for name, value in variables.items())
+                        if isinstance(variables, dict) else '')]
 
     def environment(self) -> list[tuple[str, str]]:
         return [(name, value) for name, value in (*self.build(), *self.system()) if value not in ('', 'none')]

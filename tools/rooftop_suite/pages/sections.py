@@ -89,13 +89,8 @@ class Section:
         self.measured, self.ladder = (evidence.of[what].get(app) for what in ('measured', 'ladder'))
 
     def html(self) -> Markup:
-        if not self.evidence.results(self.app):
-            step = self.evidence.step(self.app)
-            command = f'rooftop run --into {self.evidence.here}' if step else \
-                f'{self.app} --json {self.evidence.here}/{self.app}.json'
-            body = parts.missing(parts.made_by(f'Any result of {self.app}', command))
-        else:
-            body = join((part() for part in (self.sheet, self.climb, self.rooflines, self.noise, self.validation)), '\n')
+        shown = (self.sheet, self.climb, self.rooflines, self.noise, self.validation) if self.evidence.results(self.app) else ()
+        body = join((part() for part in shown), '\n') or parts.missing(f'This folder has no result of {self.app}.')
         return join([body, self.picture(), self.repeat(), self.options()], '\n')
 
     def sheet(self) -> Markup:
@@ -132,27 +127,12 @@ class Section:
             ('of bandwidth', [share_text(r.share_bandwidth) for r in rungs]),
             ('GFlop/s', column([r.flops for r in rungs], 1e9)),
             ('of FMA', [share_text(r.share_flops) for r in rungs]), *powers(rungs)],
-            join([parts.of_ladder(), alike and f'All rungs compute in {alike}.', self.agreement(rungs)], ' '),
+            join([parts.of_ladder(), alike and f'All rungs compute in {alike}.'], ' '),
             words=4)
-
-    def agreement(self, rungs: list[Rung]) -> str:
-        """Returns how the measured run of a rung differs from the ladder's, and why."""
-        mine = self.measured.rungs[0] if self.measured and self.measured.rungs else None
-        same = next((r for r in rungs if mine and r.name == mine.name), None)
-        if not (mine and same and self.measured and self.ladder and mine.fom and same.fom):
-            return ''
-        ours, theirs = (result.program.options for result in (self.measured, self.ladder))
-        other = [f'--{name}={theirs.get(name)}, not {ours[name]}' for name in ours if ours[name] != theirs.get(name)]
-        return f'The ladder was run with other options than the measured run ({"; ".join(other)}): do not compare their ' \
-            f'figures of {mine.name}.' if other else \
-            f'{mine.name} differs from the measured run by {100 * (same.fom / mine.fom - 1):+.1f} %. The longer run counts.'
 
     def climb(self) -> Markup:
         if not self.ladder:
-            command = f'{self.app} --ladder --json {self.evidence.here}/ladder-{self.app}.json'
-            if self.evidence.step(f'ladder-{self.app}'):
-                command = f'rooftop run --into {self.evidence.here}'
-            return parts.part('The ladder', parts.missing(parts.made_by(f'The ladder of {self.app}', command)))
+            return parts.part('The ladder', parts.missing(f'This folder has no ladder of {self.app}.'))
         ladders = self.ladder.ladders()
         out = [parts.part(f'The ladder{": " + ladder if ladder else ""}', join([
             self.figures.climb(self.app, ladder, rungs, str(i) if len(ladders) > 1 else ''), self.ladder_table(rungs)],
