@@ -51,11 +51,12 @@ ends()
     [ $got = "$status" ] || fail "$*: ended with $got, not $status: $(cat out err)"
 }
 
-# refuse_all [TOOLS]: each line of stdin, STATUS|TEXT|WORD..., must be refused so, and no file is left.
+# refuse_all [TOOLS]: each line of stdin, STATUS|TEXT|WORD..., must be refused so, and no file is left. packages=yes: with
+# those of the distribution.
 refuse_all()
 {
     before=$(ls -AR)
-    "$python" -S "$here/tests/suite/refusals.py" "${1:-$here/tools}" || failed=1
+    "$python" $([ -n "${packages-}" ] || echo -S) "$here/tests/suite/refusals.py" "${1:-$here/tools}" || failed=1
     [ "$before" = "$(ls -AR)" ] || fail "refusals leave files: $(ls -A)"
 }
 
