@@ -53,6 +53,15 @@ enum { GFNN_MOST_REGIONS = 7 /* of a product: the interior and six slabs around 
 typedef struct {
     int64_t lo[3], hi[3];
 } gfnn_region_t;
+static inline bool gfnn_is_empty(const gfnn_region_t *r)
+{
+    return r->hi[0] <= r->lo[0] || r->hi[1] <= r->lo[1] || r->hi[2] <= r->lo[2];
+}
+static inline bool gfnn_is_inside(const gfnn_region_t *r, int64_t i, int64_t j, int64_t k)
+{
+    return i >= r->lo[0] && i < r->hi[0] && j >= r->lo[1] && j < r->hi[1] && k >= r->lo[2] &&
+           k < r->hi[2];
+}
 
 /* A sweep: out = z + a (z - old) + omega D^-1 (r - A z), float on `wide`. D: the 3x3 diagonal blocks.
  * old NULL: 0. If a is 0, old is not read. */

@@ -5,12 +5,15 @@ cpu="--device cpu --seconds 0"
 
 # --- every preconditioner, face, form and precision; a network needs a third of bj's iterations ---
 rows "$program" $cpu $small --rung solve-simd <<END
-0||--precond {bj,cheb1,cheb3,cheb5 --faces free,gf8,gfm2,gfm4,gfm8,bj --vectors fp64,gfm2 --vectors fp64}
-0||--precond {bj,gfm2 --precision fp32,cheb3} --vectors {fp32,fp64} --tolerance 1e-12
+0||--precond {bj,cheb3,gf8,gfm2,gfm4,gfm8,bj --vectors fp64,gfm2 --vectors fp64}
 0||--coef {nn-reg,nn-class}
 0||--dt 15e-6
 0||--elements 20x4x4 --model uniform:50 --precond bj
 0|waves, 2x2x1 times head: 24x20x8 elements|--elements 24x20x8 --heads 2x2x1 --steps 1
+END
+rows "$program" $cpu --elements 6x5x7 --steps 1 --rung solve-simd <<END
+0||--precond {cheb1,cheb5 --faces free,{bj,gfm2 --precision fp32,cheb3 --vectors fp64} --tolerance 1e-12}
+0||--dt 15e-6 --precond {gf8,gfm4,gfm8}
 END
 on_cpu precision $small --precision fp32 --ladder --only predictor
 on_cpu reach $small --precond gf8 --reach 6 --ladder --only predictor

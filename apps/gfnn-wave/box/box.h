@@ -151,6 +151,11 @@ typedef struct {
     gfnn_grid_t fine, wide, bare;
 } gfnn_box_t;
 gfnn_box_t gfnn_box(const gfnn_config_t *config, int rank);
+/* Returns whether a box is all of a periodic one. */
+static inline bool gfnn_is_alone(const gfnn_box_t *box)
+{
+    return box->faces == GFNN_PERIODIC && box->ranks[0] * box->ranks[1] * box->ranks[2] == 1;
+}
 /* Sets n_nodes from n_elements. */
 void gfnn_box_count(gfnn_config_t *config);
 /* Chooses n_ranks for `ranks` ranks (least surface), or checks those asked for: each box must have

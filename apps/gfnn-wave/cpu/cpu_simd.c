@@ -36,7 +36,7 @@ void gfnn_simd_part(const gfnn_view_t *view, const gfnn_product_t *a, int64_t me
 double gfnn_simd_sum(const gfnn_region_t *region, const double *dots)
 {
     const int64_t rows = (region->hi[1] - region->lo[1]) * (region->hi[2] - region->lo[2]);
-    return empty(region) ? 0 : rt_sum_pairwise(dots, rows);
+    return gfnn_is_empty(region) ? 0 : rt_sum_pairwise(dots, rows);
 }
 
 static void apply(const gfnn_view_t *view, const gfnn_product_t *a)

@@ -40,12 +40,6 @@ static matrix_t *matrices(const gfnn_materials_t *materials, const gfnn_form_t *
     return A;
 }
 
-static bool inside(const gfnn_region_t *r, int64_t i, int64_t j, int64_t k)
-{
-    return i >= r->lo[0] && i < r->hi[0] && j >= r->lo[1] && j < r->hi[1] && k >= r->lo[2] &&
-           k < r->hi[2];
-}
-
 /* y += A_e x for those corners of element (i, j, k) that are in the region. */
 static void element(const job_t *job, int64_t i, int64_t j, int64_t k)
 {
@@ -59,7 +53,7 @@ static void element(const job_t *job, int64_t i, int64_t j, int64_t k)
             x[3 * a + c] = job->single ? ((const float *)job->x)[at] : ((const double *)job->x)[at];
         }
     for (int a = 0; a < 8; a++) {
-        if (!inside(&job->region, i + a % 2, j + a / 2 % 2, k + a / 4))
+        if (!gfnn_is_inside(&job->region, i + a % 2, j + a / 2 % 2, k + a / 4))
             continue;
         for (int c = 0; c < 3; c++) {
             double sum = 0;

@@ -91,9 +91,7 @@ GFNN_FN void gfnn_strain_product(const gfnn_grid_t *g, const double *x, double m
 /* Is corner a of element (i, j, k) a node of the region? */
 GFNN_FN bool gfnn_strain_own(const gfnn_region_t *r, int64_t i, int64_t j, int64_t k, int a)
 {
-    const int64_t x = i + (a & 1), y = j + (a >> 1 & 1), z = k + (a >> 2);
-    return x >= r->lo[0] && x < r->hi[0] && y >= r->lo[1] && y < r->hi[1] && z >= r->lo[2] &&
-           z < r->hi[2];
+    return gfnn_is_inside(r, i + (a & 1), j + (a >> 1 & 1), k + (a >> 2));
 }
 
 /* Adds f to those corners of an element that are nodes of the region, while others do the same. */

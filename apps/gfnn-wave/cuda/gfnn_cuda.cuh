@@ -32,13 +32,7 @@ struct gfnn_operator_data_t {
     gfnn_parts_t parts;        /* device; NULL without dots */
 };
 
-/* Returns whether all of a periodic box is on this rank. */
-static inline bool gfnn_is_alone(const gfnn_box_t *box)
-{
-    return box->faces == GFNN_PERIODIC && box->ranks[0] * box->ranks[1] * box->ranks[2] == 1;
-}
-
-/* Returns whether gfnn_layers_t can read such a box without its ghosts: pieces of 16 bytes do not
+/* Returns whether gfnn_layers_t can read a box alone without its ghosts: pieces of 16 bytes do not
  * cross a face. */
 static inline bool gfnn_layers_wrap(const gfnn_view_t *view)
 {
@@ -231,8 +225,6 @@ static __device__ __forceinline__ double gfnn_dense_row(const gfnn_matrices_t &m
 
 /* --- layers of nodes, fetched ahead --- */
 
-enum { GFNN_LEAST_LAYERS = 4 }; /* of a block, if there are as many */
-
 /* A block climbs through the layers of a column of nodes, columns x rows wide. `slots` layers are
  * in shared memory: layer number l, at height first + l, in slot l % slots. They come in pieces of
  * 16 bytes at 16-byte boundaries, so a row may begin up to 12 bytes before the first column.
@@ -306,27 +298,6 @@ template <class T, int columns, int rows, int slots, int threads> struct gfnn_la
         return at(slot);
     }
 };
-
-/* Chooses how many layers a block climbs through, so that `tiles` columns of `layers` layers keep
- * the device busy: `resident` blocks run at once, and each costs `extra` layers more. Short chunks
- * repeat work where they meet; a last, half empty round of blocks costs as much as a full one. */
-struct gfnn_chunk_t {
-    int layers;
-    double cost; /* layers, one round after the other */
-};
-static inline gfnn_chunk_t gfnn_chunk(int64_t tiles, int layers, int64_t resident, double extra)
-{
-    gfnn_chunk_t best = {layers, 0};
-    for (int chunks = 1; chunks == 1 || chunks <= layers / GFNN_LEAST_LAYERS; chunks++) {
-        const int each = (layers + chunks - 1) / chunks;
-        const int64_t blocks = tiles * ((layers + each - 1) / each);
-        const int64_t rounds = (blocks + resident - 1) / resident;
-        const double cost = static_cast<double>(rounds) * (each + extra);
-        if (chunks == 1 || cost < best.cost)
-            best = {each, cost};
-    }
-    return best;
-}
 
 /* Requests shared memory beyond 48 KB. */
 template <class Kernel> void gfnn_allow_shared(Kernel *kernel, size_t bytes)

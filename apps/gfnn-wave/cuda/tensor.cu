@@ -411,17 +411,12 @@ static void run(const gfnn_view_t *view, const gfnn_network_t *network, const __
     RT_CUDA_LAUNCHED();
 }
 
-static void apply(const gfnn_view_t *view, const gfnn_network_t *network, const void *r, float *z)
+/* z: floats, or 16 bits that are a __half. */
+template <class Z, class Given>
+static void apply(const gfnn_view_t *view, const gfnn_network_t *network, const void *r, Given *z)
 {
-    fixed_shape(network->form, network->kernels,
-                [&](auto M) { run<M(), float>(view, network, static_cast<const __half *>(r), z); });
-}
-
-static void apply_low(const gfnn_view_t *view, const gfnn_network_t *network, const void *r,
-                      uint16_t *z)
-{
-    fixed_shape(network->form, network->kernels, [&](auto M) {
-        run<M(), __half>(view, network, static_cast<const __half *>(r), z);
+    gfnn_fixed_kernels(network->form, network->kernels, [&](auto M) {
+        run<M(), Z>(view, network, static_cast<const __half *>(r), z);
     });
 }
 
@@ -430,7 +425,7 @@ static void set_up(gfnn_view_t *view, const gfnn_network_t *network)
     data_t *data = RT_NEW(data_t, 1, RT_HOST);
     for (int q = 0; q < GFNN_MAX_COEF; q++)
         data->scale[q] = largest(network, q);
-    fixed_shape(network->form, network->kernels, [&](auto M) {
+    gfnn_fixed_kernels(network->form, network->kernels, [&](auto M) {
         constexpr size_t bytes = shape_t<M()>::b_bytes;
         __half *B = RT_NEW(__half, bytes / sizeof(__half), RT_HOST);
         make_B<M()>(network, data->scale, B);
@@ -450,8 +445,8 @@ static void tear_down(gfnn_view_t *view)
 }
 
 extern "C" const gfnn_predictor_t gfnn_predictor_tensor = {
-    .apply = apply,
-    .apply_low = apply_low,
+    .apply = apply<float, float>,
+    .apply_low = apply<__half, uint16_t>,
     .wraps = gfnn_low_wraps,
     .set_up = set_up,
     .tear_down = tear_down,

@@ -74,15 +74,6 @@ template <int M> static __host__ __device__ constexpr word_t word_at(int chunk, 
                         : word_t{t / 2, 2 * chunk + t % 2, false};
 }
 
-/* Calls f(std::integral_constant<int, M>()); M = 1 runs as 2. */
-template <class F> static void fixed_shape(int form, int64_t kernels, F f)
-{
-    gfnn_fixed_kernels(form, kernels, [&](auto M) {
-        constexpr int run_as = M() == 1 ? 2 : M();
-        f(std::integral_constant<int, run_as>());
-    });
-}
-
 /* What set_up makes. */
 struct data_t {
     uint4 *B; /* fragments, in the order of steps */

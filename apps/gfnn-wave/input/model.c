@@ -12,12 +12,6 @@
 #include <string.h>
 #include "machine/shared.h"
 
-/* A model, and what its pointers point to. */
-typedef struct {
-    gfnn_model_t model;
-    char text[512];
-} whole_t;
-
 /* Returns Vs of a model "uniform" (80 m/s) or "uniform:VS"; 0: it is another one. */
 static double uniform_vs(const char *model)
 {
@@ -65,22 +59,21 @@ static void check_materials(const gfnn_config_t *config, const gfnn_materials_t 
                       config->model, m->vs[i], GFNN_VP * sqrt(0.5));
 }
 
-static void describe(const gfnn_config_t *config, whole_t *w)
+static void describe(const gfnn_config_t *config, gfnn_model_t *model)
 {
-    const gfnn_materials_t *m = &w->model.materials;
+    const gfnn_materials_t *m = &model->materials;
     double least = INFINITY, most = 0;
     for (int i = 0; i < m->ids; i++) {
         least = fmin(least, m->vs[i]);
         most = fmax(most, m->vs[i]);
     }
-    const int n = snprintf(w->text, sizeof w->text, "%.400s", config->model);
-    char *end = w->text + n;
-    const size_t room = sizeof w->text - (size_t)n;
+    const int n = snprintf(model->text, sizeof model->text, "%.400s", config->model);
+    char *end = model->text + n;
+    const size_t room = sizeof model->text - (size_t)n;
     if (m->ids == 1)
         snprintf(end, room, ", Vs %g m/s", most);
     else
         snprintf(end, room, ", %d materials, Vs %g to %g m/s", m->ids, least, most);
-    w->model.text = w->text;
 }
 
 /* --- elements --- */
@@ -172,29 +165,28 @@ static void from_file(const gfnn_config_t *config, const gfnn_box_t *box, gfnn_m
 
 gfnn_model_t *gfnn_model_new(const gfnn_config_t *config, const gfnn_box_t *box)
 {
-    whole_t *w = RT_NEW(whole_t, 1, RT_HOST);
-    memset(w, 0, sizeof *w);
+    gfnn_model_t *model = RT_NEW(gfnn_model_t, 1, RT_HOST);
     const size_t n = (size_t)box->wide.plane;
-    w->model.id = RT_NEW(uint8_t, n, RT_HOST);
-    memset(w->model.id, GFNN_OUTSIDE, n);
+    memset(model, 0, sizeof *model);
+    model->id = RT_NEW(uint8_t, n, RT_HOST);
+    memset(model->id, GFNN_OUTSIDE, n);
     if (gfnn_is_file(config->model)) {
-        from_file(config, box, &w->model);
+        from_file(config, box, model);
     } else {
         if (strcmp(config->model, "head") == 0)
-            head_materials(&w->model.materials);
+            head_materials(&model->materials);
         else
-            set_material(&w->model.materials, uniform_vs(config->model));
-        fill(config, box, NULL, &w->model);
+            set_material(&model->materials, uniform_vs(config->model));
+        fill(config, box, NULL, model);
     }
-    describe(config, w);
-    return &w->model;
+    describe(config, model);
+    return model;
 }
 
 void gfnn_model_destroy(gfnn_model_t *model)
 {
     if (!model)
         return;
-    whole_t *w = (whole_t *)model; /* its first member */
-    RT_FREE(w->model.id, RT_HOST);
-    RT_FREE(w, RT_HOST);
+    RT_FREE(model->id, RT_HOST);
+    RT_FREE(model, RT_HOST);
 }

@@ -33,8 +33,7 @@ typedef struct {
 
 typedef struct {
     rt_scan_t s;
-    int64_t E[3];
-    double ds;
+    gfnn_voxels_t *to;
     entry_t entry[BYTES];
 } reader_t;
 
@@ -79,10 +78,11 @@ static bool read_size(reader_t *r)
     static const char *const what[3] = {"voxels along x", "voxels along y", "voxels along z"};
     rt_scan_t *s = &r->s;
     for (int d = 0; d < 3; d++) {
-        if (!rt_scan_int(s, &r->E[d], what[d]))
+        int64_t *n = &r->to->E[d];
+        if (!rt_scan_int(s, n, what[d]))
             return false;
-        if (r->E[d] < 1 || r->E[d] > INT32_MAX)
-            return rt_scan_fail(s, "%" PRId64 " %s: must be 1 to %d", r->E[d], what[d], INT32_MAX);
+        if (*n < 1 || *n > INT32_MAX)
+            return rt_scan_fail(s, "%" PRId64 " %s: must be 1 to %d", *n, what[d], INT32_MAX);
     }
     return rt_scan_line_end(s);
 }
@@ -90,10 +90,11 @@ static bool read_size(reader_t *r)
 static bool read_spacing(reader_t *r)
 {
     rt_scan_t *s = &r->s;
-    if (!rt_scan_real(s, &r->ds, "the side of a voxel in metres"))
+    if (!rt_scan_real(s, &r->to->ds, "the side of a voxel in metres"))
         return false;
-    if (!rt_finite(r->ds) || r->ds <= 0)
-        return rt_scan_fail(s, "spacing %g: the side of a voxel in metres must be above 0", r->ds);
+    if (!rt_finite(r->to->ds) || r->to->ds <= 0)
+        return rt_scan_fail(s, "spacing %g: the side of a voxel in metres must be above 0",
+                            r->to->ds);
     return rt_scan_line_end(s);
 }
 
@@ -144,19 +145,21 @@ static bool read_header(reader_t *r)
 static bool check_size(reader_t *r)
 {
     rt_scan_t *s = &r->s;
-    const double need = (double)r->E[0] * (double)r->E[1] * (double)r->E[2];
+    const int64_t *E = r->to->E;
+    const double need = (double)E[0] * (double)E[1] * (double)E[2];
     const double left = (double)rt_scan_left(s);
     if (left != need)
         return rt_scan_fail_file(s,
                                  "%.0f bytes follow on the line \"data\", and %" PRId64 "x%" PRId64
                                  "x%" PRId64 " voxels are %.0f: a byte each and nothing after them",
-                                 left, r->E[0], r->E[1], r->E[2], need);
+                                 left, E[0], E[1], E[2], need);
     return true;
 }
 
 /* Numbers the materials: number[id], -1 for an id that has none. */
-static bool make_materials(reader_t *r, gfnn_materials_t *m, int number[BYTES])
+static bool make_materials(reader_t *r, int number[BYTES])
 {
+    gfnn_materials_t *m = &r->to->materials;
     rt_scan_t *s = &r->s;
     for (int id = 0; id < BYTES; id++) {
         const entry_t *e = &r->entry[id];
@@ -173,12 +176,11 @@ static bool make_materials(reader_t *r, gfnn_materials_t *m, int number[BYTES])
     return m->ids > 0 || rt_scan_fail_file(s, "no line \"material ID VS\" before the data");
 }
 
-static bool read_voxels(reader_t *r, const int number[BYTES], uint8_t **to)
+static bool read_voxels(reader_t *r, const int number[BYTES])
 {
     rt_scan_t *s = &r->s;
-    const int64_t n = (int64_t)rt_scan_left(s);
-    uint8_t *id = rt_scan_alloc(s, n, 1);
-    *to = id;
+    const int64_t n = (int64_t)rt_scan_left(s), *E = r->to->E;
+    uint8_t *id = r->to->id = rt_scan_alloc(s, n, 1);
     if (!id)
         return false;
     for (int64_t i = 0; i < n; i++) {
@@ -187,8 +189,7 @@ static bool read_voxels(reader_t *r, const int number[BYTES], uint8_t **to)
             return rt_scan_fail_file(s,
                                      "voxel (%" PRId64 ", %" PRId64 ", %" PRId64
                                      "), from 0, has id %d, and there is no line \"material %d\"",
-                                     i % r->E[0], i / r->E[0] % r->E[1], i / (r->E[0] * r->E[1]),
-                                     byte, byte);
+                                     i % E[0], i / E[0] % E[1], i / (E[0] * E[1]), byte, byte);
         id[i] = (uint8_t)number[byte];
     }
     return true;
@@ -198,14 +199,11 @@ bool gfnn_voxel_parse(const char *name, const void *data, size_t bytes, bool hea
                       gfnn_voxels_t *voxels, char *why, size_t len)
 {
     int number[BYTES];
-    reader_t r = {.s = rt_scan_bytes(name, data, bytes, why, len)};
+    reader_t r = {.s = rt_scan_bytes(name, data, bytes, why, len), .to = voxels};
     *voxels = (gfnn_voxels_t){0};
-    if (read_header(&r) && check_size(&r) && make_materials(&r, &voxels->materials, number) &&
-        (header_only || read_voxels(&r, number, &voxels->id))) {
-        memcpy(voxels->E, r.E, sizeof r.E);
-        voxels->ds = r.ds;
+    if (read_header(&r) && check_size(&r) && make_materials(&r, number) &&
+        (header_only || read_voxels(&r, number)))
         return true;
-    }
     gfnn_voxel_free(voxels);
     return false;
 }

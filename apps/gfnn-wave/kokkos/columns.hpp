@@ -33,8 +33,7 @@ enum {
     LAYER = (ROWS + 1) * (COLUMNS + 1), /* most nodes of a team's layer, */
     STRIP = 15 * 15,                    /* and most that it gathers, in any shape */
     RESIDENT = on_host ? 1 : 2,         /* teams per multiprocessor, */
-    MOST_THREADS = on_host ? 1 : 2048,  /* which can have that many threads */
-    LEAST_LAYERS = 4
+    MOST_THREADS = on_host ? 1 : 2048   /* which can have that many threads */
 };
 using Policy = Kokkos::TeamPolicy<rt_kokkos::Exec, Kokkos::LaunchBounds<THREADS, RESIDENT>>;
 using Member = Policy::member_type;
@@ -76,26 +75,6 @@ inline int blocks(int n, int most)
     return (n + most - 1) / most;
 }
 
-/* Chooses how many layers a team climbs through, so that the tiles keep the machine busy, which
- * runs `resident` teams at once: each chunk costs a layer more, and a last, half empty round as much
- * as a full one. Returns the cost of all. */
-inline double choose_chunk(int64_t resident, Cut *cut)
-{
-    const int layers = cut->hi[2] - cut->lo[2];
-    double least = 0;
-    for (int chunks = 1; chunks == 1 || chunks <= layers / LEAST_LAYERS; chunks++) {
-        const int each = blocks(layers, chunks), count = blocks(layers, each);
-        const int64_t teams = static_cast<int64_t>(cut->count[0]) * cut->count[1] * count;
-        const double cost = static_cast<double>((teams + resident - 1) / resident) * (each + 1.5);
-        if (chunks == 1 || cost < least) {
-            least = cost;
-            cut->own[2] = each;
-            cut->count[2] = count;
-        }
-    }
-    return least;
-}
-
 /* Cuts a region of which nothing is empty. A team's rows of nodes begin and end within a sector of
  * memory, which costs about a node more. */
 inline Cut cut_of(const gfnn_region_t *region)
@@ -116,7 +95,12 @@ inline Cut cut_of(const gfnn_region_t *region)
             cut.count[d] = blocks(cut.hi[d] - cut.lo[d], most[d]);
             cut.own[d] = blocks(cut.hi[d] - cut.lo[d], cut.count[d]);
         }
-        const double cost = choose_chunk(resident, &cut) * (1 + 1.0 / most[0]);
+        const int layers = cut.hi[2] - cut.lo[2];
+        const gfnn_chunk_t chunk =
+            gfnn_chunk(static_cast<int64_t>(cut.count[0]) * cut.count[1], layers, resident, 1.5);
+        const double cost = chunk.cost * (1 + 1.0 / most[0]);
+        cut.own[2] = chunk.layers;
+        cut.count[2] = blocks(layers, chunk.layers);
         if (columns == COLUMNS || cost < least) {
             least = cost;
             best = cut;
@@ -125,20 +109,10 @@ inline Cut cut_of(const gfnn_region_t *region)
     return best;
 }
 
-inline bool is_empty(const gfnn_region_t *region)
-{
-    bool empty = false;
-    for (int d = 0; d < 3; d++)
-        empty = empty || region->hi[d] <= region->lo[d];
-    return empty;
-}
-
 /* The vectors of `cpu-simd` read ghosts, and do A alone. */
 inline bool wraps(const gfnn_view_t *view)
 {
-    const gfnn_box_t *box = view->box;
-    return !is_vector(view) && box->faces == GFNN_PERIODIC &&
-           box->ranks[0] * box->ranks[1] * box->ranks[2] == 1;
+    return !is_vector(view) && gfnn_is_alone(view->box);
 }
 
 /* --- a team --- */

@@ -132,7 +132,7 @@ template <class T, class End> Policy policy_of(const Apply<T, End> &apply)
 template <class T, class End>
 void run(const gfnn_view_t *view, const gfnn_product_t *a, const End &end)
 {
-    if (is_empty(&a->region))
+    if (gfnn_is_empty(&a->region))
         return;
     const Apply<T, End> apply(view, a, end);
     Kokkos::parallel_for("gfnn operator", policy_of(apply), Climb<T, End>{apply});
@@ -140,7 +140,7 @@ void run(const gfnn_view_t *view, const gfnn_product_t *a, const End &end)
 
 template <class T> void run_dot(const gfnn_view_t *view, const gfnn_product_t *a)
 {
-    if (is_empty(&a->region))
+    if (gfnn_is_empty(&a->region))
         return rt_fill(a->dot, view->space, 0, sizeof *a->dot);
     const Apply<T, Dot<T>> apply(view, a, {static_cast<const T *>(a->x)});
     const Kokkos::View<double, rt_kokkos::Memory, Kokkos::MemoryUnmanaged> result(a->dot);

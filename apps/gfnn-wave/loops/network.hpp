@@ -3,7 +3,7 @@
  * and reaches, the order in which a thread reads K, and the sums of a thread over the taps.
  *
  * M is the number of kernels that code is compiled for, 0 for gf8; a network with 3 kernels runs as
- * one with 4, the last of them 0. ND is the reach.
+ * one with 4, the last of them 0, and one of 1 as one of 2. ND is the reach.
  */
 #ifndef GFNN_NETWORK_HPP
 #define GFNN_NETWORK_HPP
@@ -33,8 +33,6 @@ template <class F> void gfnn_fixed_kernels(int form, int64_t kernels, F f)
 {
     if (form == GFNN_GF8)
         f(std::integral_constant<int, 0>());
-    else if (kernels <= 1)
-        f(std::integral_constant<int, 1>());
     else if (kernels <= 2)
         f(std::integral_constant<int, 2>());
     else if (kernels <= 4)

@@ -85,6 +85,28 @@ struct gfnn_lines_t {
         return origin + k * slab + j * pitch + i;
     }
 };
+
+/* Chooses how many layers a block of threads climbs through, so that `tiles` columns of `layers` layers
+ * keep the device busy: `resident` blocks run at once, and each costs `extra` layers more. Short chunks
+ * repeat work where they meet; a last, half empty round of blocks costs as much as a full one. */
+enum { GFNN_LEAST_LAYERS = 4 }; /* of a block, if there are as many */
+struct gfnn_chunk_t {
+    int layers;
+    double cost; /* layers, one round after the other */
+};
+static inline gfnn_chunk_t gfnn_chunk(int64_t tiles, int layers, int64_t resident, double extra)
+{
+    gfnn_chunk_t best = {layers, 0};
+    for (int chunks = 1; chunks == 1 || chunks <= layers / GFNN_LEAST_LAYERS; chunks++) {
+        const int each = (layers + chunks - 1) / chunks;
+        const int64_t blocks = tiles * ((layers + each - 1) / each);
+        const int64_t rounds = (blocks + resident - 1) / resident;
+        const double cost = static_cast<double>(rounds) * (each + extra);
+        if (chunks == 1 || cost < best.cost)
+            best = {each, cost};
+    }
+    return best;
+}
 #endif
 
 /* Wraps a position around a periodic direction of n nodes; it is less than n away from them. */
