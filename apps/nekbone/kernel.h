@@ -83,6 +83,8 @@ typedef struct {
                         double *x, double *r);
 } RT_BY_NAME nek_vector_t;
 
+/* The operator of `reference` (cpu/reference.c). */
+void nek_reference_ax(const nek_view_t *view, const double *u, double *w);
 /* Returns sum c x y over this rank's points, on the host (cpu/vectors.c). */
 double nek_dot(const nek_view_t *view, const double *x, const double *y);
 

@@ -234,7 +234,8 @@ void *nek_problem_new(const rt_run_t *run, void *input)
                            .D = p->D,
                            .D_host = p->D,
                            .G = p->G,
-                           .c = p->c};
+                           .c = p->c,
+                           .partial = RT_NEW(double, (size_t)nek_blocks(config->points), RT_HOST)};
     return p;
 }
 
@@ -246,6 +247,7 @@ void nek_problem_destroy(void *problem)
     RT_FREE(p->G, RT_HOST);
     RT_FREE(p->c, RT_HOST);
     RT_FREE(p->b, RT_HOST);
+    RT_FREE(p->view.partial, RT_HOST);
     nek_reference_destroy(&p->reference);
     nek_levels_destroy(p->levels);
     RT_FREE(p, RT_HOST);

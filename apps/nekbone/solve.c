@@ -172,7 +172,7 @@ static double precondition(nek_solver_t *s, double norm)
 }
 
 /* Makes p = z + beta p. */
-static void turn(nek_solver_t *s, double beta)
+static void update_direction(nek_solver_t *s, double beta)
 {
     if (!s->precond) {
         nek_update_p(s, beta, s->r, s->p);
@@ -204,7 +204,7 @@ void nek_solve_by_lines(nek_solver_t *s)
     for (int k = 0; k < s->iterations; k++) {
         const double rz = s->precond ? precondition(s, s->history[k]) : rr;
         double beta = rz / before; /* 0 in the first iteration */
-        turn(s, beta);
+        update_direction(s, beta);
         double pw = nek_apply(s, s->p, s->w);
         /* After convergence to the last bit p may vanish; a step of zero keeps x. */
         double alpha = pw > 0 ? rz / pw : 0;

@@ -215,7 +215,7 @@ void nek_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPAC
                       (double)rt_halo_predict_setup(local, shared);
     }
     const double fixed = 7 * array; /* what the kernels only read */
-    const double problem = fixed + array + halo;
+    const double problem = fixed + array + partial + halo;
     double solver = 5 * array, host_solver = 0, making = 8 * array + making_halo;
     bytes[RT_HOST] = bytes[RT_DEVICE] = 0;
     bytes[RT_PINNED] = 3 * VALUE;

@@ -45,7 +45,7 @@ static void divergence(int n, const double *D, const double *ur, const double *u
             }
 }
 
-static void reference_ax(const nek_view_t *view, const double *u, double *w)
+void nek_reference_ax(const nek_view_t *view, const double *u, double *w)
 {
     int n3 = view->n * view->n * view->n;
 #pragma omp parallel for schedule(static)
@@ -58,6 +58,6 @@ static void reference_ax(const nek_view_t *view, const double *u, double *w)
 
 const nek_kernels_t nek_reference = {
     .rung = {.precision = "FP64", .reproducible = true, .refuse = nek_refuse},
-    .ax = reference_ax,
+    .ax = nek_reference_ax,
     .vector = &nek_vector_cpu,
 };

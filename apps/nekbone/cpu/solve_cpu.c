@@ -353,7 +353,11 @@ static const nek_precond_ops_t ops = {.take = take,
                                       .dot = dot,
                                       .update_p = update_p};
 
-static const nek_preconditioner_t preconditioner = NEK_PRECOND_SINGLE(&ops);
+static const nek_preconditioner_t preconditioner = {.set_up = nek_single_set_up,
+                                                    .tear_down = nek_single_tear_down,
+                                                    .apply = nek_single_apply,
+                                                    .update_p = nek_single_update_p,
+                                                    .ops = &ops};
 
 const nek_kernels_t nek_solve_cpu = {
     .rung = {.precision = "FP64, preconditioner in FP32",

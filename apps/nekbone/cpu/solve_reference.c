@@ -276,11 +276,6 @@ static void tear_down(nek_solver_t *s)
     RT_FREE(s->precond, RT_HOST);
 }
 
-static void reference_ax(const nek_view_t *view, const double *u, double *w)
-{
-    nek_reference.ax(view, u, w);
-}
-
 const nek_preconditioner_t nek_precond_reference = {.set_up = set_up,
                                                     .tear_down = tear_down,
                                                     .apply = reference_apply,
@@ -288,7 +283,7 @@ const nek_preconditioner_t nek_precond_reference = {.set_up = set_up,
 
 const nek_kernels_t nek_solve_reference = {
     .rung = {.precision = "FP64", .reproducible = true, .refuse = nek_refuse},
-    .ax = reference_ax,
+    .ax = nek_reference_ax,
     .vector = &nek_vector_cpu,
     .preconditioner = &nek_precond_reference,
 };

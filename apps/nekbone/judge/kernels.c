@@ -1,6 +1,7 @@
 /* judge/kernels.c - compares each kernel of a rung with the reference. */
 #include "config.h"
 #include "judge.h"
+#include "../cpu/tiles.h"
 #include <math.h>
 #include "base/threads.h"
 #include "judge/compare.h"
@@ -77,6 +78,9 @@ static void check_operator(nek_bench_t *t)
         t->u[q] = rt_random((uint64_t)q, t->seed);
     nek_reference.ax(&t->p->view, t->u, t->want);
     compare_operator(t, "operator = reference, point by point (eps |D'||G||D||u|)");
+    nek_tiles_ax(&t->p->view, t->u, t->got);
+    rt_verdict_check(t->verdict, "the judge's fast operator, the same way", worst(t),
+                     2 * nek_rounding_steps(t->p->view.n));
 
     /* Constants are in the null space of every element's operator, before mask and lambda. */
     for (int64_t q = 0; q < t->points; q++) {

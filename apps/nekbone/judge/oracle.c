@@ -12,26 +12,20 @@ double nek_rounding_steps(int n)
 
 double nek_oracle_apply(const nek_problem_t *p, const double *u, double *w)
 {
-    nek_view_t view = p->view;
-    view.partial = RT_NEW(double, (size_t)nek_blocks(view.points), RT_HOST);
-    nek_reference.ax(&view, u, w);
+    nek_reference.ax(&p->view, u, w);
     if (p->halo) {
         rt_field_t field = rt_field_f64(w);
         rt_halo_do(p->halo, RT_HALO_SUM, &field);
     }
-    double sum = nek_vector_cpu.shift(&view, p->config->lambda, u, w);
+    double sum = nek_vector_cpu.shift(&p->view, p->config->lambda, u, w);
     rt_comm_sum(&sum, 1);
-    RT_FREE(view.partial, RT_HOST);
     return sum;
 }
 
 double nek_oracle_dot(const nek_problem_t *p, const double *u, const double *v)
 {
-    nek_view_t view = p->view;
-    view.partial = RT_NEW(double, (size_t)nek_blocks(view.points), RT_HOST);
-    double sum = nek_dot(&view, u, v);
+    double sum = nek_dot(&p->view, u, v);
     rt_comm_sum(&sum, 1);
-    RT_FREE(view.partial, RT_HOST);
     return sum;
 }
 

@@ -26,7 +26,6 @@
 #include "config.h"
 #include "judge.h"
 #include "base/threads.h"
-#include "../cpu/tiles.h"
 #include "judge/compare.h"
 #include "judge/exchange.h"
 #include <math.h>
@@ -61,22 +60,6 @@ static void sum_copies(const void *bench, double *x)
     const nek_bench_t *t = bench;
     const rt_field_t field = rt_field_f64(x);
     rt_halo_do(t->p->halo, RT_HALO_SUM, &field);
-}
-
-/* Checks that the judge's fast operator is the reference's. */
-static void check_oracle(nek_bench_t *t)
-{
-    nek_random_field(t->p->config, t->seed, t->u);
-    nek_reference.ax(&t->p->view, t->u, t->want);
-    nek_tiles_ax(&t->p->view, t->u, t->got);
-    double sum[2] = {0, 0};
-    for (int64_t q = 0; q < t->points; q++) {
-        sum[0] += (t->want[q] - t->got[q]) * (t->want[q] - t->got[q]);
-        sum[1] += t->want[q] * t->want[q];
-    }
-    rt_comm_sum(sum, 2);
-    rt_verdict_check(t->verdict, "the judge's operator = reference (of |Ax|)",
-                     sqrt(sum[0] / sum[1]), nek_rounding_steps(t->p->config->n) * RT_EPS);
 }
 
 /* The most iterations of the short solve. A problem with few unknowns converges before that, and
@@ -167,7 +150,6 @@ void nek_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
     double **arrays[] = {&t.u, &t.want, &t.size, &t.got};
     for (int i = 0; i < 4; i++)
         *arrays[i] = RT_NEW(double, (size_t)t.points, RT_HOST);
-    check_oracle(&t);
     const rt_exchange_t exchange = {
         .data = &t, .n = t.points, .id = id_of_point, .sum = sum_copies};
     if (t.p->config->communication)

@@ -129,8 +129,11 @@ inline const char *refuse_choice(const void *config, const int *choice)
     return rt_team_refuse(config, choice);
 }
 
+/* The operator of all elements (kokkos.cpp). */
+void ax(const nek_view_t *view, const double *u, double *w);
+
 /* Returns the table of a rung over this operator, without its own functions. */
-constexpr nek_kernels_t table_of(void (*ax)(const nek_view_t *view, const double *u, double *w))
+constexpr nek_kernels_t table()
 {
     nek_kernels_t t = {};
     t.rung.precision = "FP64";

@@ -64,14 +64,14 @@ void by_vectors(const nek_view_t *view, const double *u, double *w)
     });
 }
 
-void kokkos_ax(const nek_view_t *view, const double *u, double *w)
+} // namespace
+
+void nek_team::ax(const nek_view_t *view, const double *u, double *w)
 {
     if constexpr (rt_kokkos::on_host)
-        if (nek_team::is_vector(view))
+        if (is_vector(view))
             return by_vectors(view, u, w);
     by_teams(view, u, w);
 }
 
-} // namespace
-
-RT_KOKKOS_TABLE(nek_kernels_t, nek_kokkos, nek_team::table_of(kokkos_ax));
+RT_KOKKOS_TABLE(nek_kernels_t, nek_kokkos, nek_team::table());

@@ -382,14 +382,9 @@ void memory(const nek_config_t *config, double bytes[RT_SPACES])
         sizeof(int32_t) * static_cast<double>(config->local_elements);
 }
 
-void ax(const nek_view_t *view, const double *u, double *w)
-{
-    nek_kokkos.ax(view, u, w);
-}
-
 constexpr nek_kernels_t table()
 {
-    nek_kernels_t t = nek_team::table_of(ax);
+    nek_kernels_t t = nek_team::table();
     t.cg = cg;
     t.set_up = set_up;
     t.tear_down = tear_down;

@@ -37,28 +37,20 @@ struct Team {
 /* Members of a team on a GPU. */
 constexpr int gpu_team = 128;
 
-/* Calls body(team, e, memory) for each element, with `values` floats of memory. */
-template <class Body> struct Elements {
-    int values, level;
-    Body body;
-    KOKKOS_INLINE_FUNCTION void operator()(const Member &member) const
-    {
-        const Team team{member};
-        auto *memory = static_cast<float *>(
-            member.team_scratch(level).get_shmem(sizeof(float) * static_cast<size_t>(values)));
-        body(team, static_cast<int64_t>(member.league_rank()), memory);
-    }
-};
-
+/* Calls body(team, e, memory) for each element, with so many floats of memory. */
 template <class Body>
-void each_element(const char *name, const nek_view_t *view, int values, Body body)
+void each_element(const char *name, const nek_view_t *view, int values, const Body &body)
 {
     const size_t bytes = sizeof(float) * static_cast<size_t>(values);
     const int level = nek_team::level_of(bytes);
     Policy policy(rt_kokkos::exec(), static_cast<int>(view->elements),
                   rt_kokkos::on_host ? 1 : gpu_team);
     policy.set_scratch_size(level, Kokkos::PerTeam(static_cast<int>(bytes)));
-    Kokkos::parallel_for(name, policy, Elements<Body>{values, level, body});
+    Kokkos::parallel_for(
+        name, policy, KOKKOS_LAMBDA(const Member &member) {
+            body(Team{member}, static_cast<int64_t>(member.league_rank()),
+                 static_cast<float *>(member.team_scratch(level).get_shmem(bytes)));
+        });
 }
 
 template <class Body> void each_node(const char *name, int64_t nodes, Body body)
@@ -181,19 +173,10 @@ constexpr nek_preconditioner_t preconditioner()
 
 constexpr nek_preconditioner_t of_kokkos = preconditioner();
 
-void ax(const nek_view_t *view, const double *u, double *w)
-{
-    nek_kokkos.ax(view, u, w);
-}
-
 constexpr nek_kernels_t table()
 {
-    nek_kernels_t t = {};
+    nek_kernels_t t = nek_team::table();
     t.rung.precision = "FP64, preconditioner in FP32";
-    t.rung.reproducible = true;
-    t.rung.refuse = nek_refuse;
-    t.ax = ax;
-    t.vector = &nek_vector_kokkos;
     t.preconditioner = &of_kokkos;
     return t;
 }

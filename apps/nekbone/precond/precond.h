@@ -210,11 +210,6 @@ double nek_single_apply(nek_solver_t *s, double norm, const double *r);
 void nek_single_update_p(nek_solver_t *s, double beta, double *p);
 /* Makes x of level 0 from r of level 0; enqueues only, if halos do. */
 void nek_single_levels(nek_solver_t *s);
-#define NEK_PRECOND_SINGLE(ops_)                                                                   \
-    {                                                                                              \
-        .set_up = nek_single_set_up, .tear_down = nek_single_tear_down, .apply = nek_single_apply, \
-        .update_p = nek_single_update_p, .ops = ops_                                               \
-    }
 
 extern const nek_preconditioner_t nek_precond_reference;
 
