@@ -51,7 +51,7 @@ apps_nekbone_libnekbone_a_SOURCES += \
 	apps/nekbone/cuda/fused.cu \
 	apps/nekbone/cuda/onepass.cuh apps/nekbone/cuda/onepass.cu \
 	apps/nekbone/cuda/trilinear.cu \
-	apps/nekbone/cuda/resident_exchange.cuh apps/nekbone/cuda/resident.cu \
+	apps/nekbone/cuda/resident_exchange.cuh apps/nekbone/cuda/resident_apart.cuh apps/nekbone/cuda/resident.cu \
 	apps/nekbone/cuda/solve_cg.cuh apps/nekbone/cuda/solve_passes.cuh apps/nekbone/cuda/solve_cg.cu \
 	apps/nekbone/cuda/solve_cuda.cu \
 	apps/nekbone/cuda/vectors.cu

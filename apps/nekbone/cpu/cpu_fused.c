@@ -92,7 +92,8 @@ NEK_INLINE void element(const int n, const fused_t *f, int64_t e)
 /* Computes v.v of the assembled v. */
 static void element_norm(const fused_t *f, int64_t e)
 {
-    f->sums[VV * f->elements + e] = nek_fused_norm(f->n3, f->c[e], f->v + e * f->n3);
+    const double *v = f->v + e * f->n3;
+    f->sums[VV * f->elements + e] = nek_points_dot(f->n3, f->c[e], v, v);
 }
 
 /* Sums the next r.r, as it is, with the alpha of `step`. */

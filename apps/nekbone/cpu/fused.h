@@ -98,17 +98,6 @@ NEK_POINTS double nek_fused_finish(int points, const nek_step_t *t, const double
     return sum;
 }
 
-/* Returns sum c v v. */
-NEK_POINTS double nek_fused_norm(int points, const double *__restrict__ c,
-                                 const double *__restrict__ v)
-{
-    double sum = 0;
-    NEK_SIMD(reduction(+ : sum))
-    for (int q = 0; q < points; q++)
-        sum += c[q] * v[q] * v[q];
-    return sum;
-}
-
 RT_C_BEGIN
 
 /* --- cpu_fused.c: the solve on a CPU, for OpenMP and Kokkos --- */

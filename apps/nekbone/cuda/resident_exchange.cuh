@@ -140,6 +140,12 @@ template <int n> struct links {
     }
 };
 
+/* Returns the bytes of shared memory per block: doubles, and the links. */
+template <int n> constexpr size_t resident_bytes(int doubles)
+{
+    return sizeof(double) * doubles + sizeof(unsigned) * links<n>::count;
+}
+
 /* Sums over the block in two steps, put and get, with one barrier of the caller between them. The
  * first `adding` warps have terms. */
 template <int adding> struct block_sums {

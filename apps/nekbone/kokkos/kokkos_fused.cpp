@@ -190,8 +190,9 @@ template <int n> struct Norm {
                     nek_fused_finish(1, &t, c + q, v + q, f.p + at + q, f.x + at + q, f.r + at + q);
             });
         } else {
-            Kokkos::parallel_for(Kokkos::TeamThreadRange(team, n3),
-                                 [&](int q) { sums.of[VV] += nek_fused_norm(1, c + q, v + q); });
+            Kokkos::parallel_for(Kokkos::TeamThreadRange(team, n3), [&](int q) {
+                sums.of[VV] += nek_points_dot(1, c + q, v + q, v + q);
+            });
         }
         f.leave(team, last ? RR : VV, last ? RR : VV, e, sums);
     }
