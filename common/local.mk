@@ -106,6 +106,8 @@ else
 common_librooftop_a_SOURCES += common/machine/kokkos_absent.c
 endif
 
+rt_judges += common/base/numbers.o common/base/stats.o common/judge/%.o
+
 # Installed is what an app may include, in the folders that the includes name. These are for the runtime itself.
 rt_private_headers = base/free_memory.h base/mem_backend.h base/opt_slot.h driver/job.h halo/kernels.h halo/kernels.hpp halo/state.h \
 	measure/ceiling_gpu.hpp measure/ceiling_loops.h mesh/builder.h mesh/gmsh.h tune/force.h \
@@ -119,6 +121,7 @@ install-data-local:
 	    $(MKDIR_P) "$(DESTDIR)$(rooftopincludedir)/`dirname $$h`" && \
 	    $(INSTALL_DATA) "$(srcdir)/common/$$h" "$(DESTDIR)$(rooftopincludedir)/$$h" || exit 1; \
 	done
+	$(INSTALL_DATA) "$(srcdir)/common/driver/program.c" "$(DESTDIR)$(rooftopincludedir)/driver"
 uninstall-local:
 	rm -rf '$(DESTDIR)$(rooftopincludedir)'
 pkgconfigdir = $(libdir)/pkgconfig

@@ -4,6 +4,8 @@ rt_python = PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$(srcdir)/tools $${PYTHON:-pyth
 
 suitedir = $(pkgdatadir)/rooftop_suite
 dist_suite_DATA = $(wildcard $(srcdir)/tools/rooftop_suite/*.py)
+templatedir = $(suitedir)/template
+dist_template_DATA = $(wildcard $(srcdir)/tools/rooftop_suite/template/*)
 measuredir = $(suitedir)/measure
 dist_measure_DATA = $(wildcard $(srcdir)/tools/rooftop_suite/measure/*.py)
 resultsdir = $(suitedir)/results

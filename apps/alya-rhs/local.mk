@@ -6,6 +6,7 @@ apps_alya_rhs_alya_rhs_SOURCES = common/driver/program.c
 apps_alya_rhs_alya_rhs_CPPFLAGS = $(AM_CPPFLAGS) -DRT_APP=alya_app
 apps_alya_rhs_alya_rhs_LDADD = apps/alya-rhs/libalya.a $(RT_LIBS)
 
+rt_judges += apps/alya-rhs/judge/%.o
 noinst_LIBRARIES += apps/alya-rhs/libalya.a
 apps_alya_rhs_libalya_a_SOURCES = \
 	apps/alya-rhs/alya.h apps/alya-rhs/kernel.h apps/alya-rhs/ladder.def \

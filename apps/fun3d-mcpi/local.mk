@@ -7,6 +7,7 @@ apps_fun3d_mcpi_fun3d_mcpi_CPPFLAGS = $(AM_CPPFLAGS) -DRT_APP=mcpi_app
 mcpi_libs = apps/fun3d-mcpi/libmcpi.a $(PETSC_LIBS) $(CUSPARSE_LIBS) $(RT_LIBS)
 apps_fun3d_mcpi_fun3d_mcpi_LDADD = $(mcpi_libs)
 
+rt_judges += apps/fun3d-mcpi/judge/%.o
 noinst_LIBRARIES += apps/fun3d-mcpi/libmcpi.a
 apps_fun3d_mcpi_libmcpi_a_SOURCES = \
 	apps/fun3d-mcpi/mcpi.h apps/fun3d-mcpi/kernel.h apps/fun3d-mcpi/ladder.def \

@@ -6,6 +6,7 @@ apps_gfnn_wave_gfnn_wave_SOURCES = common/driver/program.c
 apps_gfnn_wave_gfnn_wave_CPPFLAGS = $(AM_CPPFLAGS) -DRT_APP=gfnn_app
 apps_gfnn_wave_gfnn_wave_LDADD = apps/gfnn-wave/libgfnn.a $(RT_LIBS)
 
+rt_judges += apps/gfnn-wave/judge/%.o
 noinst_LIBRARIES += apps/gfnn-wave/libgfnn.a
 apps_gfnn_wave_libgfnn_a_SOURCES = \
 	apps/gfnn-wave/gfnn.h apps/gfnn-wave/kernel.h apps/gfnn-wave/ladder.def \

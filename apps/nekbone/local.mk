@@ -7,6 +7,7 @@ apps_nekbone_nekbone_CPPFLAGS = $(AM_CPPFLAGS) -DRT_APP=nek_app
 nekbone_libs = apps/nekbone/libnekbone.a $(HYPRE_LIBS) $(RT_LIBS) $(LIBXSMM_LIBS) $(BLAS_LIBS)
 apps_nekbone_nekbone_LDADD = $(nekbone_libs)
 
+rt_judges += apps/nekbone/judge/%.o
 noinst_LIBRARIES += apps/nekbone/libnekbone.a
 apps_nekbone_libnekbone_a_SOURCES = \
 	apps/nekbone/kernel.h apps/nekbone/nekbone.h apps/nekbone/ladder.def \

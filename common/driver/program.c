@@ -1,5 +1,4 @@
 /* driver/program.c - main(). Compiled once for each program, with RT_APP the app's table. */
-#include "config.h"
 #include "driver/driver.h"
 
 extern const rt_app_t RT_APP;

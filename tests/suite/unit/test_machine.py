@@ -179,7 +179,7 @@ class Choices(unittest.TestCase):
     def test_free(self):
         self.assertEqual(plan.choices_of(["nekbone: --rung=vector --choose 'a=1,b=2'"]),
                          {'nekbone': ['--rung', 'vector', '--choose', 'a=1,b=2']})
-        for text, wrong in (('nekbone: --elements 4x4x4', '--elements is not free'), ('hpl: --rung x', 'write'),
+        for text, wrong in (('nekbone: --elements 4x4x4', '--elements is not free'), ('hpl: --elements 4', 'is not free'),
                             ('nekbone', 'write'), ("nekbone: --rung '", 'No closing'),
                             ('gfnn-wave: --tolerance 0.1', '--tolerance is not free')):
             with self.assertRaisesRegex(Fault, wrong):

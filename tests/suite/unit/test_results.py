@@ -15,7 +15,7 @@ from rooftop_suite.results import disk, records
 
 RUNG = ('rungs', 0)
 WRONG = [('program', path, new) for path, new in (
-    (('schema',), 1), (('program',), 'hpl'), (('date',), 'today'), (('ranks',), 0), (('ranks',), 1.5),
+    (('schema',), 1), (('program',), 'No program'), (('date',), 'today'), (('ranks',), 0), (('ranks',), 1.5),
     (('ranks',), True), (('inputs_digest',), None), (RUNG + ('name',), ''),
     (RUNG + ('kind',), 'fpga'),
     (RUNG + ('window_seconds',), []), (RUNG + ('window_seconds', 0), 0), (RUNG + ('checks', 0, 'more'), 1),

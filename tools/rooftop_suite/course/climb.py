@@ -108,7 +108,7 @@ def main(args: argparse.Namespace) -> int:
     else:
         print('no code: this suite is installed; give --source DIR')
     if args.result:
-        words = [f'--{name}={result.program.options[name]}' for name in programs.EXTENTS[args.app]]
+        words = [f'--{name}={result.program.options[name]}' for name in programs.extents(args.app, result.program.options)]
     whole = lesson_page.Lesson(args.app, lesson, result, pages, shlex.join([args.app, '--ladder', *words]))
     written = os.path.join(folder, 'lesson.html')
     disk.save_bytes(written, lesson_page.html(whole).encode('utf-8', 'replace'))

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Optional
 
-from ..measure.programs import EXTENTS
+from ..measure.programs import extents
 from ..pages import plots
 from ..results import figures
 from . import drawings, lessons, recorded
@@ -169,7 +169,7 @@ def machine_line(result: figures.Result) -> str:
         name = program.gpu if processor == 'gpu' else program.cpu
         said.append(f'{name}: {how} {figures.scaled(rate)} GB/s, FP64 FMA {figures.scaled(fma)} GFlop/s' if rate and fma
                     else f'{name}: ceilings were not measured')
-    options = ', '.join(f'{name} {program.options[name]}' for name in EXTENTS[program.program])
+    options = ', '.join(f'{name} {program.options[name]}' for name in extents(program.program, program.options))
     return f'Measured {program.date[:10]} on {"; ".join(said)}; ranks {program.ranks}, threads {program.threads}. ' \
            f'{options}.'
 

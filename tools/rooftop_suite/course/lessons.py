@@ -146,9 +146,10 @@ def lesson_in(text: str, where: str) -> Lesson:
 
 
 def read(app: str) -> Lessons:
-    if app not in results.APPS:
-        raise Fault(USAGE, f"there is no app '{app}'; known: {', '.join(results.APPS)}")
-    path = shipped('docs', 'lessons', f'{app}.md')
+    folder = shipped('docs', 'lessons')
+    path = os.path.join(folder, f'{app}.md')
+    if not os.path.isfile(path) or app == 'primer':
+        raise Fault(USAGE, f"there is no app '{app}' with a lesson; known: {', '.join(results.APPS)}")
     head, *sections = re.split(r'^## ', text_of(path), flags=re.M)
     title, _, introduction = head.partition('\n')
     lessons: dict[str, Lesson] = {}

@@ -29,7 +29,7 @@ from typing import Optional
 from .. import ENVIRONMENT, USAGE, Fault, Json, results, shipped
 from ..cli import complain
 from ..measure import programs
-from ..measure.programs import EXTENTS
+from ..measure.programs import extents
 from ..results import APPS, disk, figures
 from ..results.disk import sha256_of
 from . import lessons
@@ -80,7 +80,7 @@ def compact(path: str) -> Json:
                       if timer['timer'].count('/') == 1 and timer['calls']]
             rungs.append({**{name: row[name] for name in RUNG if name in row}, **({'profile': phases} if phases else {})})
     return {'name': os.path.basename(path)[:-len('.json')], **{name: value[name] for name in PROGRAM if name in value},
-            'options': {name: program.options[name] for name in EXTENTS[program.program]},
+            'options': {name: program.options[name] for name in extents(program.program, program.options)},
             'result_sha256': sha256_of(path), 'rungs': rungs}
 
 

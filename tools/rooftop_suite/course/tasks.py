@@ -67,8 +67,8 @@ def path_of(tree: str, app: str, name: str) -> str:
 
 def names(app: str, tree: str) -> list[str]:
     """Returns the names of all exercises of an app: those on rungs in the order of the ladder, then the others."""
-    if app not in results.APPS:
-        raise Fault(USAGE, f"there is no app '{app}'; known: {', '.join(results.APPS)}")
+    if not os.path.isdir(os.path.join(tree, FOLDER, app)):
+        raise Fault(USAGE, f"there is no app '{app}' with exercises; known: {', '.join(results.APPS)}")
     rungs = [rung.name for rung in lessons.ladder(app, tree)]
     found = sorted(name[:-3] for name in os.listdir(os.path.join(tree, FOLDER, app)) if name.endswith('.md'))
     return sorted(found, key=lambda name: rungs.index(name) if name in rungs else len(rungs))

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 from .. import ENVIRONMENT, INVALID, USAGE, VALID, Fault, aligned
 from ..cli import complain, seconds
-from ..results import APPS, Folder, Program, Run, Step
+from ..results import Folder, Program, Run, Step
 from ..results.collect import noise_of
 from . import programs
-from .programs import EXTENTS
+from .programs import extents
 
 LEAST_CEILING = 0.05  # by which ceilings of short samples may be lower
 CREDITED = 0.1  # by which the credited work of a unit may: gfnn-wave's follows its iterations
@@ -51,7 +51,7 @@ def same_way(command: list[str]) -> list[str]:
 def problem(there: Program, run: Run) -> list[str]:
     """Returns the arguments of the measured run's problem, and the choice that its rung made."""
     if run.size in ('large', 'full') or run.ranks > 1:
-        words = [f'--{name}={there.options.get(name)}' for name in EXTENTS[there.program] if name != 'degree']
+        words = [f'--{name}={there.options.get(name)}' for name in extents(there.program, there.options) if name != 'degree']
     else:
         words = ['--size', run.size]
     choice = ','.join(f'{name}={value}' for name, value in there.rungs[0].choice.items())
@@ -123,7 +123,7 @@ def main(args: argparse.Namespace) -> int:
         raise Fault(USAGE, f"--nonce: '{args.nonce}' must be a new word: the folder's is '{run.nonce}'")
     rows = []
     for step in folder.steps:
-        there = folder.result(step.name) if step.name in APPS else None
+        there = folder.result(step.name) if step.name == step.app else None
         if there and there.rungs and there.rungs[0].seconds_per_unit:
             complain(f'{step.app} runs')
             rows.append(row_of(there, measure(folder, step, there, args)))

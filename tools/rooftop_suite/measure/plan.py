@@ -15,7 +15,6 @@ from .. import USAGE, Fault, Json, aligned, results
 from ..cli import count, seconds
 from ..results import OFFICIAL, Step
 from . import machine, programs
-from .programs import EXTENTS
 
 
 DEFAULTS = {'windows': 5, 'seconds': 5.0, 'ladder_seconds': 0.3, 'ranks': 1, 'nonce': '', 'peak': []}
@@ -70,15 +69,15 @@ def choices_of(declared: list[str]) -> dict[str, list[str]]:
                      for part in (word.split('=', 1) if word.startswith('--') else [word])]
         except ValueError as error:
             raise Fault(USAGE, f'--peak {text}: {error}') from None
-        if app not in results.APPS or not colon or not words:
-            raise Fault(USAGE, f"--peak {text}: write 'APP: --option value ..', with APP one of "
-                        f'{", ".join(results.APPS)}')
+        if not app or not colon or not words:
+            raise Fault(USAGE, f"--peak {text}: write 'APP: --option value ..'")
         if app in found:
             raise Fault(USAGE, f'--peak {app}: declared twice')
+        free = FREE | FREE_OF.get(app, set())
         for name in [word for word in words if word.startswith('-')]:
-            if name[2:] not in FREE | FREE_OF[app]:
+            if name[2:] not in free:
                 raise Fault(USAGE, f'--peak {app}: {name} is not free; a choice may set '
-                            f'{", ".join(f"--{free}" for free in sorted(FREE | FREE_OF[app]))}')
+                            f'{", ".join(f"--{one}" for one in sorted(free))}')
         found[app] = words
     return found
 
@@ -90,7 +89,7 @@ class Plan:
         get: Any = {**DEFAULTS, **options}.get
         self.given = options
         self.official = bool(get('official'))
-        self.apps: list[str] = options['apps'].split(',') if 'apps' in options else list(results.APPS)
+        self.apps: list[str] = options['apps'].split(',') if 'apps' in options else programs.known(options.get('bindir'))
         self.programs = {app: programs.find(app, options.get('bindir')) for app in self.apps}
         self.gpu = get('device') != 'cpu' and any(map(programs.has_gpu, self.programs.values()))
         self.size: str = get('size') or ('small' if self.gpu else 'tiny')
@@ -159,7 +158,7 @@ class Plan:
 
     def extents(self, app: str) -> list[str]:
         there = self.previews[app].options
-        return [word for name in EXTENTS[app] for word in (f'--{name}', there[name])]
+        return [word for name in programs.extents(app, there) for word in (f'--{name}', there[name])]
 
     def others(self) -> list[Step]:
         """Returns what is not a figure of merit: ladders and pictures."""

@@ -10,6 +10,7 @@
 import argparse
 import functools
 import os
+import pathlib
 import re
 import shlex
 import shutil
@@ -19,14 +20,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
-from typing import Callable, NamedTuple, Optional
+from typing import Any, Callable, NamedTuple, Optional
 
 from .. import ENVIRONMENT, INVALID, MEMORY, USAGE, VALID, Fault, results
 from ..results import APPS, Program, disk
 from . import machine
 
+# Options that --size chooses. Of other apps all options are given again.
 EXTENTS = {'nekbone': ('elements', 'degree'), 'alya-rhs': ('cells',), 'fun3d-mcpi': ('surface', 'layers'),
-           'gfnn-wave': ('elements',)}  # options that --size chooses
+           'gfnn-wave': ('elements',)}
 
 
 GRACE = 10.0  # seconds between asking and killing
@@ -84,10 +86,23 @@ def launcher_words(launcher: Optional[str], ranks: int) -> list[str]:
     return words
 
 
+started = set(APPS)  # the names with which programs begin a line that is theirs
+
+
+def known(bindir: Optional[str] = None) -> list[str]:
+    """Returns the apps of an official run, and what else was built: the programs apps/NAME/NAME of a build."""
+    roots = [bindir] if bindir else ['.', os.path.join(os.path.dirname(os.path.realpath(sys.argv[0])), '..')]
+    built = (path.name for root in roots for path in pathlib.Path(root, 'apps').glob('*') if os.access(path / path.name, os.X_OK))
+    return results.in_order((*APPS, *built))
+
+
+def extents(app: str, options: dict[str, Any]) -> list[str]:
+    """Returns the names of the options that --size has chosen."""
+    return list(EXTENTS.get(app) or (name for name in options if name != 'seed'))
+
+
 def find(app: str, bindir: Optional[str] = None) -> str:
     """Returns the absolute path of an app's program."""
-    if app not in APPS:
-        raise Fault(USAGE, f"there is no app '{app}'; known: {', '.join(APPS)}")
     tool = os.path.dirname(os.path.realpath(sys.argv[0]))
     if bindir:
         places = [os.path.join(bindir, app), os.path.join(bindir, 'apps', app, app)]
@@ -96,7 +111,10 @@ def find(app: str, bindir: Optional[str] = None) -> str:
                   shutil.which(app) or '']
     for place in places:
         if os.path.isfile(place) and os.access(place, os.X_OK):
+            started.add(app)
             return os.path.abspath(place)
+    if app not in APPS:
+        raise Fault(USAGE, f"there is no app '{app}'; known: {', '.join(known(bindir))}")
     raise Fault(ENVIRONMENT, f'no program {app} in {bindir}' if bindir else
                 f'no program {app} in this folder, near this tool or on PATH: run make, or give --bindir')
 
@@ -254,7 +272,7 @@ def reason(ended: Ended) -> str:
         return ended.why
     lines = [line.strip() for line in ended.text.splitlines()]
     for line in lines:
-        if re.match(rf'({"|".join(APPS)}): (?!({"|".join(results.VERDICTS)})$)', line):
+        if re.match(rf'({"|".join(started)}): (?!({"|".join(results.VERDICTS)})$)', line):
             return f'ended with {ended.exit}: {line}'
     for end, verdict in ((' FAILED', 'INVALID'), (' not converged', 'NOT CONVERGED')):
         for line in lines:
@@ -269,7 +287,7 @@ def reason(ended: Ended) -> str:
 
 def judged(ended: Ended) -> bool:
     """Returns whether the program came to a verdict."""
-    return re.search(rf'\b({"|".join(APPS)}): ({"|".join(results.VERDICTS)})\b', ended.text) is not None
+    return re.search(rf'\b({"|".join(started)}): ({"|".join(results.VERDICTS)})\b', ended.text) is not None
 
 
 def settled(ended: Ended) -> Ended:

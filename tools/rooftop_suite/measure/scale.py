@@ -78,7 +78,7 @@ def fixed(args: argparse.Namespace) -> list[str]:
     """Returns the options of the problem that strong scaling divides: that of the size given, on one rank."""
     said = programs.preview([programs.find(args.app, args.bindir), '--size', args.size, *options(args)],
                             programs.launcher_words(args.launcher, 2))
-    extents = {name: said.options[name] for name in programs.EXTENTS[args.app]}
+    extents = {name: said.options[name] for name in programs.extents(args.app, said.options)}
     if args.app == 'nekbone':
         extents['elements'] = divided(extents['elements'], divisor(args.ranks))
     return [f'--{name}={value}' for name, value in extents.items()]

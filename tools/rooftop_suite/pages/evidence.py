@@ -7,7 +7,7 @@ import shlex
 from typing import NamedTuple, Optional
 
 from .. import ENVIRONMENT, Fault
-from ..results import APPS, AnyResult, Program, Run, Step, judge, verify
+from ..results import APPS, AnyResult, Program, Run, Step, in_order, judge, verify
 from ..results.figures import Result
 
 PREFIXES = {'measured': '', 'peak': 'peak-', 'ladder': 'ladder-'}  # of the files of an app
@@ -29,7 +29,9 @@ class Evidence:
         self.names = sorted(os.listdir(path))
         self.files: dict[str, judge.Judged] = {}  # by name
         self.read('run.json', Run)
-        programs = {what: {app: f'{prefix}{app}.json' for app in APPS} for what, prefix in PREFIXES.items()}
+        manifest = self.files['run.json'].record if 'run.json' in self.files else None
+        known = in_order([*APPS, *(step.app for step in (manifest.steps if isinstance(manifest, Run) else []))])
+        programs = {what: {app: f'{prefix}{app}.json' for app in known} for what, prefix in PREFIXES.items()}
         for name in [name for by_app in programs.values() for name in by_app.values()]:
             self.read(name, Program)
         records = {name: file.record for name, file in self.files.items()}
@@ -81,7 +83,7 @@ class Evidence:
     def apps(self) -> list[str]:
         """Returns the apps of the run, and those with any file, even a broken one; all, if there is no manifest."""
         there = {step.app for step in self.steps}
-        return [app for app in APPS if not self.run or app in there or f'{app}-picture.vti' in self.names or
+        return [app for app in in_order([*APPS, *there]) if not self.run or app in there or f'{app}-picture.vti' in self.names or
                 any(f'{prefix}{app}.json' in self.names for prefix in PREFIXES.values())]
 
     def verdict(self) -> str:

@@ -8,6 +8,7 @@ docs/result-schema.json says what their members mean and may be.
 import hashlib
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Optional, TypeVar, Union
 
@@ -17,7 +18,7 @@ from .records import Mismatch, Record, check
 
 SCHEMA = 2
 SIZES = ('tiny', 'small', 'medium', 'large', 'full')
-APPS = ('nekbone', 'alya-rhs', 'fun3d-mcpi', 'gfnn-wave')
+APPS = ('nekbone', 'alya-rhs', 'fun3d-mcpi', 'gfnn-wave')  # of an official run; a build may have more: programs.known
 VERDICTS = ('VALID', 'UNSTEADY', 'NOT CONVERGED', 'INVALID')  # from the best to the worst
 RIGHT = VERDICTS[:2]  # those of right answers
 
@@ -30,6 +31,11 @@ class Official(NamedTuple):
 
 
 OFFICIAL = Official()
+
+
+def in_order(apps: Iterable[str]) -> list[str]:
+    """Returns the names of apps, each once, those of an official run first."""
+    return sorted(set(apps), key=lambda app: (APPS.index(app) if app in APPS else len(APPS), app))
 
 
 def is_gpu_backend(name: str) -> bool:

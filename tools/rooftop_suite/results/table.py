@@ -63,7 +63,8 @@ def shown(row: Row) -> list[str]:
 def ordered(rows: list[Row], ladders: bool) -> list[Row]:
     """Returns the rows to show: by app, the measured ones first, the best first."""
     chosen = [row for row in rows if ladders or row.run != 'ladder' or all(other.run == 'ladder' for other in rows)]
-    return sorted(chosen, key=lambda row: (results.APPS.index(row.app), row.run == 'ladder',
+    apps = results.in_order(row.app for row in chosen)
+    return sorted(chosen, key=lambda row: (apps.index(row.app), row.run == 'ladder',
                                            -(row.fom_gflop_per_s or -math.inf)))
 
 
