@@ -23,6 +23,7 @@ struct for_t {
 };
 
 struct back_end_t : gfnn_host_loops_t<for_t>,
+                    gfnn_runs_of<back_end_t>,
                     gfnn_blocks_of<back_end_t>,
                     gfnn_ghosts_of<back_end_t> {
     static constexpr bool on_host = true;

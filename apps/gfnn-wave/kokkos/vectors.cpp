@@ -18,23 +18,6 @@ using namespace gfnn_kokkos;
 
 /* --- on a GPU --- */
 
-/* What a loop gets there: scalars in registers; Low NULL: the preconditioner gets nothing. */
-template <class T, class Low> struct Scalars : gfnn_host_scalars_t<T> {
-    Low *low;
-
-    Scalars(const gfnn_cg_t *cg, Low *low_) : gfnn_host_scalars_t<T>(cg), low(low_)
-    {
-    }
-    KOKKOS_FORCEINLINE_FUNCTION void lower(int64_t wide, int,
-                                           const gfnn_pack_t<float, 1> &value) const
-    {
-        if constexpr (sizeof(Low) == 2)
-            low[wide] = gfnn_to_half(value.at[0]);
-        else if (low)
-            low[wide] = value.at[0];
-    }
-};
-
 /* Several values are loaded before one is stored: a compiler cannot know that the next load does not
  * read what was stored. */
 template <class Loop, class C> struct Ahead {
@@ -80,23 +63,6 @@ template <class Loop, class C> struct Ahead {
     }
 };
 
-/* Finds the largest |f|; not used in every iteration. */
-struct Largest {
-    gfnn_rows_t rows;
-    const double *f;
-
-    KOKKOS_INLINE_FUNCTION void operator()(int64_t index, double &most) const
-    {
-        const gfnn_row_t row(rows, index);
-        for (int d = 0; d < 3; d++)
-            for (int i = row.first; i < rows.n[0]; i += GFNN_SHARE) {
-                const double value = f[d * rows.fine.plane + rows.fine.at(i, row.j, row.k)];
-                const double size = value < 0 ? -value : value;
-                most = size > most ? size : most;
-            }
-    }
-};
-
 Range range_of(const gfnn_rows_t &rows)
 {
     return Range(rt_kokkos::exec(), 0, rows.indices());
@@ -117,53 +83,21 @@ struct OnDevice {
         Kokkos::parallel_reduce("gfnn vectors", range_of(gfnn_rows_t(view->box)), body, result[0],
                                 result[1]);
     }
-    template <class Low, class Cg, class Loop>
-    static void run_typed(const gfnn_view_t *view, Cg *cg, const Loop &loop, Low *low)
+    template <class Loop, class C>
+    static void run_with(const gfnn_view_t *view, const C &c, const Loop &loop, double sums[2])
     {
-        using C = Scalars<typename Loop::real, Low>;
-        const Ahead<Loop, C> body = {gfnn_rows_t(view->box), loop, C(cg, low)};
-        if ((Loop::stops && gfnn_cg_has_ended(&cg->told)) || (Loop::only_due && cg->due == 0))
-            return;
+        const Ahead<Loop, C> body = {gfnn_rows_t(view->box), loop, c};
         if constexpr (Loop::sums > 0)
-            node_sums(view, body, cg->sums);
+            node_sums(view, body, sums);
         else
             nodes(view, body);
     }
-    template <class Loop> static double sum(const gfnn_view_t *view, const Loop &loop)
+    static double largest(const gfnn_view_t *, const gfnn_largest_t &body)
     {
-        gfnn_cg_t cg = {};
-        cg.scale = cg.unit = 1;
-        run_typed<float>(view, &cg, loop, nullptr);
-        return cg.sums[0];
-    }
-    template <class Loop> static void run(const gfnn_view_t *view, const Loop &loop)
-    {
-        sum(view, loop);
-    }
-    template <class Cg, class Loop>
-    static void run_cg(const gfnn_view_t *view, Cg *cg, const Loop &loop)
-    {
-        run_typed<float>(view, cg, loop, nullptr);
-    }
-    template <class Loop>
-    static void run_low(const gfnn_view_t *view, gfnn_cg_t *cg, const Loop &loop, int precision,
-                        void *low)
-    {
-        if (low && precision == GFNN_FP16)
-            run_typed(view, cg, loop, static_cast<uint16_t *>(low));
-        else
-            run_typed(view, cg, loop, static_cast<float *>(low));
-    }
-    static void start(const gfnn_view_t *view, gfnn_cg_t *cg, const gfnn_method_t *method,
-                      const double *f)
-    {
-        const gfnn_rows_t rows(view->box);
         double most = 0;
-        cg->method = *method;
-        cg->sums[0] = sum(view, gfnn_dot_t<double>{{}, f, f});
-        Kokkos::parallel_reduce("gfnn vectors", range_of(rows), Largest{rows, f},
+        Kokkos::parallel_reduce("gfnn vectors", range_of(body.rows), body,
                                 Kokkos::Max<double>(most));
-        cg->sums[1] = most;
+        return most;
     }
 };
 
@@ -177,6 +111,7 @@ struct For {
 };
 
 struct BackEnd : std::conditional_t<on_host, gfnn_host_loops_t<For>, OnDevice>,
+                 gfnn_runs_of<BackEnd>,
                  gfnn_blocks_of<BackEnd>,
                  gfnn_ghosts_of<BackEnd> {
     static constexpr bool on_host = gfnn_kokkos::on_host;

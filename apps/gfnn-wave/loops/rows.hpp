@@ -10,6 +10,7 @@
 #ifndef GFNN_ROWS_HPP
 #define GFNN_ROWS_HPP
 
+#include <type_traits>
 #include "base/stats.h"
 #include "loops.hpp"
 
@@ -151,7 +152,7 @@ template <class L> struct gfnn_ghosts_of {
 };
 
 /* The scalars of conjugate gradients as loops read them, where they are in host memory; cg NULL:
- * none. What the preconditioner gets is not stored here. */
+ * none. The preconditioner gets nothing. */
 template <class T> struct gfnn_host_scalars_t {
     T alpha = 0, beta = 0, due = 0, scale = 1, back = 1;
     double unit = 1, per_unit = 1;
@@ -172,6 +173,114 @@ template <class T> struct gfnn_host_scalars_t {
     }
     template <int V> GFNN_METHOD void lower(int64_t, int, const gfnn_pack_t<float, V> &) const
     {
+    }
+    template <class Loop> void lower_row(const Loop &, int, int64_t, int64_t) const
+    {
+    }
+};
+
+/* It gets floats, or 16 bits: on a CPU by a loop of its own over a row of r that is still in the cache,
+ * as one with sums in FP64 would not be vectors of 16 bits. */
+template <class T, class Low> struct gfnn_low_scalars_t : gfnn_host_scalars_t<T> {
+    Low *low;
+
+    gfnn_low_scalars_t(const gfnn_cg_t *cg, void *low_)
+        : gfnn_host_scalars_t<T>(cg), low(static_cast<Low *>(low_))
+    {
+    }
+    GFNN_METHOD void put(int64_t wide, float value) const
+    {
+        if constexpr (sizeof(Low) == 2)
+            low[wide] = gfnn_to_half(value);
+        else
+            low[wide] = value;
+    }
+    GFNN_METHOD void lower(int64_t wide, int, const gfnn_pack_t<float, 1> &value) const
+    {
+        if (GFNN_SHARE > 1)
+            put(wide, value.at[0]);
+    }
+    template <class Loop> void lower_row(const Loop &loop, int n, int64_t fine, int64_t wide) const
+    {
+        using R = std::remove_pointer_t<decltype(loop.r)>;
+        const R *r = loop.r + gfnn_place<R>(fine, wide), factor = static_cast<R>(this->scale);
+        const gfnn_low_scalars_t own = *this;
+        GFNN_SIMD()
+        for (int i = 0; i < n; i++)
+            own.put(wide + i, static_cast<float>(factor * r[i]));
+    }
+};
+
+/* Finds the largest |f|; not used in every iteration. */
+struct gfnn_largest_t {
+    gfnn_rows_t rows;
+    const double *f;
+
+    GFNN_METHOD void operator()(int64_t index, double &most) const
+    {
+        const gfnn_row_t row(rows, index);
+        const int n = rows.n[0];
+        double here = most;
+        for (int c = 0; c < 3; c++) {
+            const double *of_row = f + c * rows.fine.plane + rows.fine.at(0, row.j, row.k);
+            GFNN_SIMD(reduction(max : here))
+            for (int i = row.first; i < n; i += GFNN_SHARE) {
+                const double size = of_row[i] < 0 ? -of_row[i] : of_row[i];
+                here = size > here ? size : here;
+            }
+        }
+        most = here;
+    }
+};
+
+/* What table.hpp asks of a back end, over an L that has run_with(view, scalars, loop, its sums) and
+ * largest(view, body). */
+template <class L> struct gfnn_runs_of {
+    template <class Loop> static double sum(const gfnn_view_t *view, const Loop &loop)
+    {
+        double sums[2] = {0, 0};
+        L::run_with(view, gfnn_host_scalars_t<typename Loop::real>(nullptr), loop, sums);
+        return sums[0];
+    }
+    template <class Loop> static void run(const gfnn_view_t *view, const Loop &loop)
+    {
+        sum(view, loop);
+    }
+    template <class Cg, class Loop, class C>
+    static void run_scaled(const gfnn_view_t *view, Cg *cg, const Loop &loop, const C &c)
+    {
+        double sums[2] = {0, 0};
+        if ((Loop::stops && gfnn_cg_has_ended(&cg->told)) || (Loop::only_due && cg->due == 0))
+            return;
+        L::run_with(view, c, loop, sums);
+        if constexpr (Loop::sums > 0) {
+            cg->sums[0] = sums[0];
+            cg->sums[1] = sums[1];
+        }
+    }
+    template <class Cg, class Loop>
+    static void run_cg(const gfnn_view_t *view, Cg *cg, const Loop &loop)
+    {
+        run_scaled(view, cg, loop, gfnn_host_scalars_t<typename Loop::real>(cg));
+    }
+    template <class Loop>
+    static void run_low(const gfnn_view_t *view, gfnn_cg_t *cg, const Loop &loop, int precision,
+                        void *low)
+    {
+        using T = typename Loop::real;
+        if (!low)
+            run_cg(view, cg, loop);
+        else if (precision == GFNN_FP16)
+            run_scaled(view, cg, loop, gfnn_low_scalars_t<T, uint16_t>(cg, low));
+        else
+            run_scaled(view, cg, loop, gfnn_low_scalars_t<T, float>(cg, low));
+    }
+    static void start(const gfnn_view_t *view, gfnn_cg_t *cg, const gfnn_method_t *method,
+                      const double *f)
+    {
+        cg->method = *method;
+        cg->sums[0] = sum(view, gfnn_dot_t<double>{{}, f, f});
+        cg->sums[1] = L::largest(view, gfnn_largest_t{gfnn_rows_t(view->box), f});
     }
 };
 
@@ -225,28 +334,12 @@ GFNN_FN void gfnn_row_loop(const Loop &loop, const C &c, int n, int64_t fine, in
     sums[1] = two;
 }
 
-/* low[0 .. n - 1] = scale r[0 .. n - 1], of a row that is still in the cache */
-template <class T, class Low>
-static inline void gfnn_row_lower(int n, T scale, const T *r, Low *low)
-{
-    GFNN_SIMD()
-    for (int i = 0; i < n; i++)
-        if constexpr (sizeof(Low) == 2)
-            low[i] = gfnn_to_half(static_cast<float>(scale * r[i]));
-        else
-            low[i] = static_cast<Low>(scale * r[i]);
-}
-
 /* Runs loops on a CPU. For::each(n, f) calls f(0) .. f(n - 1), by threads. */
 template <class For> struct gfnn_host_loops_t : For {
-    /* Runs a loop, calls after(line, its values, places) for each row of a component when it is done,
-     * and leaves the sums over all rows. */
-    template <class Loop, class After>
-    static void lines(const gfnn_view_t *view, const gfnn_cg_t *cg, const Loop &loop,
-                      const After &after, double result[2])
+    template <class Loop, class C>
+    static void run_with(const gfnn_view_t *view, const C &c, const Loop &loop, double result[2])
     {
         const gfnn_rows_t rows(view->box);
-        const gfnn_host_scalars_t<typename Loop::real> c(cg);
         const int64_t n = 3 * rows.indices();
         double *sums = gfnn_rows_data(view)->sums;
         For::each(n, [=](int64_t line) {
@@ -255,77 +348,27 @@ template <class For> struct gfnn_host_loops_t : For {
             const int64_t wide = line % 3 * rows.wide.plane + rows.wide.at(0, row.j, row.k);
             double sum[2];
             gfnn_row_loop(loop, c, rows.n[0], fine, wide, sum);
+            c.lower_row(loop, rows.n[0], fine, wide);
             if (Loop::sums > 0)
                 sums[line] = sum[0];
             if (Loop::sums > 1)
                 sums[n + line] = sum[1];
-            after(line, rows.n[0], fine, wide);
         });
         result[0] = Loop::sums > 0 ? rt_sum_pairwise(sums, n) : 0;
         result[1] = Loop::sums > 1 ? rt_sum_pairwise(sums + n, n) : 0;
     }
-    template <class Loop> static double sum(const gfnn_view_t *view, const Loop &loop)
+    static double largest(const gfnn_view_t *view, const gfnn_largest_t &body)
     {
-        double result[2];
-        lines(
-            view, nullptr, loop, [](int64_t, int, int64_t, int64_t) {}, result);
-        return result[0];
-    }
-    template <class Loop> static void run(const gfnn_view_t *view, const Loop &loop)
-    {
-        sum(view, loop);
-    }
-    template <class Cg, class Loop, class After>
-    static void run_then(const gfnn_view_t *view, Cg *cg, const Loop &loop, const After &after)
-    {
-        double result[2];
-        if ((Loop::stops && gfnn_cg_has_ended(&cg->told)) || (Loop::only_due && cg->due == 0))
-            return;
-        lines(view, cg, loop, after, result);
-        if constexpr (Loop::sums > 0) {
-            cg->sums[0] = result[0];
-            cg->sums[1] = result[1];
-        }
-    }
-    template <class Cg, class Loop>
-    static void run_cg(const gfnn_view_t *view, Cg *cg, const Loop &loop)
-    {
-        run_then(view, cg, loop, [](int64_t, int, int64_t, int64_t) {});
-    }
-    /* What the preconditioner gets is made of a row of r that is still in the cache. */
-    template <class Loop>
-    static void run_low(const gfnn_view_t *view, gfnn_cg_t *cg, const Loop &loop, int precision,
-                        void *low)
-    {
-        using T = std::remove_pointer_t<decltype(loop.r)>;
-        const T *r = loop.r, scale = static_cast<T>(cg->scale);
-        const bool half = precision == GFNN_FP16;
-        run_then(view, cg, loop, [=](int64_t, int n, int64_t fine, int64_t wide) {
-            const T *from = r + gfnn_place<T>(fine, wide);
-            if (low && half)
-                gfnn_row_lower(n, scale, from, static_cast<uint16_t *>(low) + wide);
-            else if (low)
-                gfnn_row_lower(n, scale, from, static_cast<float *>(low) + wide);
+        const int64_t n = body.rows.indices();
+        double *of_row = gfnn_rows_data(view)->sums, most = 0;
+        For::each(n, [=](int64_t row) {
+            double here = 0;
+            body(row, here);
+            of_row[row] = here;
         });
-    }
-    static void start(const gfnn_view_t *view, gfnn_cg_t *cg, const gfnn_method_t *method,
-                      const double *f)
-    {
-        const int64_t n = 3 * gfnn_rows_t(view->box).indices();
-        double *most = gfnn_rows_data(view)->sums + n, result[2];
-        lines(
-            view, nullptr, gfnn_dot_t<double>{{}, f, f},
-            [=](int64_t line, int values, int64_t fine, int64_t) {
-                most[line] = 0;
-                for (int64_t i = fine; i < fine + values; i++)
-                    most[line] = fabs(f[i]) > most[line] ? fabs(f[i]) : most[line];
-            },
-            result);
-        cg->method = *method;
-        cg->sums[0] = result[0];
-        cg->sums[1] = 0;
-        for (int64_t line = 0; line < n; line++)
-            cg->sums[1] = most[line] > cg->sums[1] ? most[line] : cg->sums[1];
+        for (int64_t row = 0; row < n; row++)
+            most = of_row[row] > most ? of_row[row] : most;
+        return most;
     }
     /* body(index): of blocks.hpp, over the rows of nodes */
     template <class Body> static void nodes(const gfnn_view_t *view, const Body &body)
