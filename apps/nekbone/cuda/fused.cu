@@ -98,7 +98,7 @@ template <int n, class Factors> struct fused_pass {
             }
         }
         look_ahead();
-        nek_line_operator(D, at, factors, u, w);
+        nek_line_operator<n, !Factors::takes_turns>(D, at, factors, u, w);
         if (at.active) {
 #pragma unroll
             for (int k = 0; k < n; k++) {

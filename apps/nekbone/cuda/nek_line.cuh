@@ -74,8 +74,9 @@ template <int n> struct nek_place {
 /* Computes w = D^T G D u on the columns of a block's elements. All threads must call it.
  * factors.wait() is called before the first factors.load(k, g), which gives rr rs rt ss st tt of
  * point k of the column; factors.used() is called after the last load of all threads. The shared
- * memory may be used again after a barrier. */
-template <int n, class Factors>
+ * memory may be used again after a barrier. early: the third product is formed while other warps wait
+ * for their factors, which takes registers, not while the next turn's are fetched. */
+template <int n, bool early = false, class Factors>
 __device__ __forceinline__ void nek_line_operator(const nek_halves<n> &D, const nek_place<n> &at,
                                                   Factors &factors, const double (&u)[n],
                                                   double (&w)[n])
@@ -109,10 +110,13 @@ __device__ __forceinline__ void nek_line_operator(const nek_halves<n> &D, const 
             s[k * s_step] = g[1] * wr + g[3] * ws + g[4] * wt[k];
             wt[k] = g[2] * wr + g[4] * ws + g[5] * wt[k];
         }
+        if constexpr (early)
+            nek_line_product<1>(D, wt, w);
     }
     __syncthreads(); /* ur and us are there, and all have read the factors */
     factors.used();
-    nek_line_product<1>(D, wt, w);
+    if constexpr (!early)
+        nek_line_product<1>(D, wt, w);
     if (at.active) {
         nek_row_in_place<1>(D, row);
         nek_column_in_place<1, n>(D, plane);

@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(nek_shape<n>::threads, Pass::blocks())
     using factors_t = typename Pass::factors_t;
     extern __shared__ __align__(128) double memory[];
     double *const lines = memory + a.per_block * factors_t::shared;
-    nek_place<n> at(a.elements, a.per_block, lines);
+    nek_place<n> at(a.elements, factors_t::takes_turns ? 1 : a.per_block, lines);
     factors_t factors(a.factors, at, a.elements, a.per_block, memory);
     /* The column is located while the kernel before still runs. */
     nek_column<n> v(a.v, a.elements, at.e, at.i, at.j, a.outside[at.e], a.half);
