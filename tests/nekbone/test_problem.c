@@ -268,24 +268,6 @@ static void check_numbering(const char *settings, const int64_t ranks[3])
     rt_run_destroy(&run);
 }
 
-/* Checks that the right-hand side depends on the seed and on nothing else. */
-static void check_right_hand_side(void)
-{
-    nek_test_t a, b;
-    nek_test_new(&a, &nek_app, "elements=3x2x2 degree=3 seed=5");
-    nek_test_new(&b, &nek_app, "elements=3x2x2 degree=3 seed=6");
-    size_t points = (size_t)a.config->points, differ = 0;
-    double *u = RT_NEW(double, points, RT_HOST);
-    nek_random_field(a.config, 5, u);
-    CHECK(memcmp(u, a.problem->b, points * sizeof *u) == 0);
-    for (size_t q = 0; q < points; q++)
-        differ += a.problem->b[q] != b.problem->b[q];
-    CHECK(differ > points / 3);
-    RT_FREE(u, RT_HOST);
-    nek_test_destroy(&a);
-    nek_test_destroy(&b);
-}
-
 /* Checks that the halo has as many points as the formula says, on a mesh that this rank holds
  * alone. */
 static void check_halo(void)
@@ -320,7 +302,6 @@ int main(int argc, char **argv)
     check_numbering("elements=4x4x2 degree=1", (const int64_t[]){4, 2, 1});
     check_numbering("elements=2x2x2 degree=6", (const int64_t[]){2, 2, 2});
     check_numbering("elements=3x1x2 degree=2", (const int64_t[]){3, 1, 1});
-    check_right_hand_side();
     check_halo();
     return app_test_stop(check_done());
 }

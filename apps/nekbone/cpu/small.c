@@ -37,20 +37,8 @@ static void rows(const nek_product_t *p, const double *restrict A, const double 
     }
 }
 
-static void prepare_loops(nek_product_t *product, nek_case_t which)
-{
-    (void)which;
-    product->run = loops;
-}
-
-static void prepare_rows(nek_product_t *product, nek_case_t which)
-{
-    (void)which;
-    product->run = rows;
-}
-
-const nek_small_t nek_small_loops = {.prepare = prepare_loops};
-const nek_small_t nek_small_rows = {.prepare = prepare_rows};
+const nek_small_t nek_small_loops = {.run = loops};
+const nek_small_t nek_small_rows = {.run = rows};
 
 /* The versions by name. */
 /* clang-format off */
@@ -79,7 +67,10 @@ nek_product_t nek_product(const nek_small_t *version, nek_case_t which, int n, b
                              .add = add};
     if (!version)
         version = automatic(which, n);
-    version->prepare(&product, which);
+    if (version->prepare)
+        version->prepare(&product, which);
+    else
+        product.run = version->run ? version->run : version->of[product.n][which][product.add];
     return product;
 }
 
@@ -100,7 +91,7 @@ const char *nek_small_refuse(const void *options, const int *choice)
     (void)options;
     for (int i = 0; i < NEK_CASES; i++) {
         const nek_small_t *version = version_of(choice[i]);
-        if (version && !version->prepare)
+        if (version && version->why_not)
             return version->why_not;
     }
     return NULL;

@@ -22,18 +22,22 @@ typedef enum { NEK_TALL, NEK_SQUARE, NEK_LONG, NEK_CASES } nek_case_t;
 /* A product of one case and n, ready to run from any thread: product.run(&product, A, B, C)
  * computes C = A B, or C += A B if add. C does not overlap A or B. */
 typedef struct nek_product nek_product_t;
+typedef void nek_product_fn(const nek_product_t *product, const double *A, const double *B,
+                            double *C);
 struct nek_product {
-    void (*run)(const nek_product_t *product, const double *A, const double *B, double *C);
+    nek_product_fn *run;
     int n, rows, columns; /* C[rows][columns]; sums of n products */
     bool add;
     void (*code)(void); /* of a kernel that is generated at run time */
 };
 
-/* A version of all products. */
+/* A version of all products: one function, or one for each n, case and add, or one that sets run (and
+ * code) of a product whose other members are set. */
 typedef struct {
-    /* Sets run (and code) of a product whose other members are set. NULL: not in this build. */
+    nek_product_fn *run;
+    nek_product_fn *const (*of)[NEK_CASES][2];
     void (*prepare)(nek_product_t *product, nek_case_t which);
-    const char *why_not; /* the reason, if prepare is NULL */
+    const char *why_not; /* this build does not have it; else NULL */
 } RT_BY_NAME nek_small_t;
 
 enum { NEK_SMALL = 7 }; /* versions */

@@ -70,8 +70,6 @@ NEK_FOR_EACH_N(DEFINE_ROWS)
 NEK_FOR_EACH_N(DEFINE_SUMS)
 NEK_FOR_EACH_N(DEFINE_TILES)
 
-typedef void run_fn(const nek_product_t *product, const double *A, const double *B, double *C);
-
 #define ENTRY(body, N)                                 \
     [N] = {{body##_tall_##N, body##_tall_add_##N},     \
            {body##_square_##N, body##_square_add_##N}, \
@@ -79,25 +77,10 @@ typedef void run_fn(const nek_product_t *product, const double *A, const double 
 #define ENTRY_ROWS(N)  ENTRY(rows_fixed, N)
 #define ENTRY_SUMS(N)  ENTRY(sums_fixed, N)
 #define ENTRY_TILES(N) ENTRY(tiles_fixed, N)
-static run_fn *const rows_of[NEK_MAX_N + 1][NEK_CASES][2] = {NEK_FOR_EACH_N(ENTRY_ROWS)};
-static run_fn *const sums_of[NEK_MAX_N + 1][NEK_CASES][2] = {NEK_FOR_EACH_N(ENTRY_SUMS)};
-static run_fn *const tiles_of[NEK_MAX_N + 1][NEK_CASES][2] = {NEK_FOR_EACH_N(ENTRY_TILES)};
+static nek_product_fn *const rows_of[NEK_MAX_N + 1][NEK_CASES][2] = {NEK_FOR_EACH_N(ENTRY_ROWS)};
+static nek_product_fn *const sums_of[NEK_MAX_N + 1][NEK_CASES][2] = {NEK_FOR_EACH_N(ENTRY_SUMS)};
+static nek_product_fn *const tiles_of[NEK_MAX_N + 1][NEK_CASES][2] = {NEK_FOR_EACH_N(ENTRY_TILES)};
 
-static void prepare_rows(nek_product_t *product, nek_case_t which)
-{
-    product->run = rows_of[product->n][which][product->add];
-}
-
-static void prepare_sums(nek_product_t *product, nek_case_t which)
-{
-    product->run = sums_of[product->n][which][product->add];
-}
-
-static void prepare_tiles(nek_product_t *product, nek_case_t which)
-{
-    product->run = tiles_of[product->n][which][product->add];
-}
-
-const nek_small_t nek_small_rows_n = {.prepare = prepare_rows};
-const nek_small_t nek_small_sums_n = {.prepare = prepare_sums};
-const nek_small_t nek_small_tiles_n = {.prepare = prepare_tiles};
+const nek_small_t nek_small_rows_n = {.of = rows_of};
+const nek_small_t nek_small_sums_n = {.of = sums_of};
+const nek_small_t nek_small_tiles_n = {.of = tiles_of};

@@ -56,7 +56,7 @@ static void prepare_xsmm(nek_product_t *product, nek_case_t which)
                                                         &one, &beta, &flags, &prefetch);
     product->run = xsmm;
     if (!product->code) /* libxsmm cannot generate code for this processor */
-        nek_small_rows_n.prepare(product, which);
+        *product = nek_product(&nek_small_rows_n, which, product->n, product->add);
 }
 
 const nek_small_t nek_small_xsmm = {.prepare = prepare_xsmm};

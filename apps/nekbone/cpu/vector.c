@@ -11,47 +11,36 @@
 #include "small.h"
 #include "tiles.h"
 
-/* Computes C(i) = A(i) B, i < count; with its own timer, as times_each. */
-static void each_times(const nek_product_t *p, int64_t count, const double *A, const double *B,
-                       double *C)
+/* Computes C(i) = A(i) B(i), i < count; A(i) are a apart and B(i) b, 0 for the small matrix, which is the
+ * same for all. Each case has a timer. */
+static void multiply(const nek_product_t *p, int64_t count, const double *A, int64_t a,
+                     const double *B, int64_t b, double *C)
 {
-    const int64_t a = (int64_t)p->rows * p->n, c = (int64_t)p->rows * p->columns;
-    rt_timer_start(nek_small_parameters[NEK_TALL].name, RT_CPU);
+    const int64_t c = (int64_t)p->rows * p->columns;
+    const nek_case_t which = p->rows > p->n ? NEK_TALL : p->columns > p->n ? NEK_LONG : NEK_SQUARE;
+    rt_timer_start(nek_small_parameters[which].name, RT_CPU);
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < count; i++)
-        p->run(p, A + i * a, B, C + i * c);
-    rt_timer_stop(nek_small_parameters[NEK_TALL].name);
-}
-
-/* Computes C(i) = A B(i), i < count. */
-static void times_each(const nek_product_t *p, int64_t count, const double *A, const double *B,
-                       double *C)
-{
-    const int64_t b = (int64_t)p->n * p->columns, c = (int64_t)p->rows * p->columns;
-    const char *name = nek_small_parameters[p->columns == p->n ? NEK_SQUARE : NEK_LONG].name;
-    rt_timer_start(name, RT_CPU);
-#pragma omp parallel for schedule(static)
-    for (int64_t i = 0; i < count; i++)
-        p->run(p, A, B + i * b, C + i * c);
-    rt_timer_stop(name);
+        p->run(p, A + i * a, B + i * b, C + i * c);
+    rt_timer_stop(nek_small_parameters[which].name);
 }
 
 static void vector_ax(const nek_view_t *view, const double *u, double *w)
 {
-    const int n = view->n, n3 = n * n * n;
+    const int n = view->n, n2 = n * n, n3 = n2 * n;
     const nek_products_t t = nek_products_chosen(view);
     double Dt[NEK_MAX_N * NEK_MAX_N];
     double *ur = view->scratch, *us = ur + view->points, *ut = us + view->points;
     nek_transpose(n, view->D, Dt);
-    each_times(&t.along_i, view->elements, u, Dt, ur);
-    times_each(&t.along_j, view->elements * n, view->D, u, us);
-    times_each(&t.along_k, view->elements, view->D, u, ut);
+    multiply(&t.along_i, view->elements, u, n3, Dt, 0, ur);
+    multiply(&t.along_j, view->elements * n, view->D, 0, u, n2, us);
+    multiply(&t.along_k, view->elements, view->D, 0, u, n3, ut);
 #pragma omp parallel for schedule(static)
     for (int64_t e = 0; e < view->elements; e++)
         nek_apply_factors(n3, n3, view->G + e * 6 * n3, ur + e * n3, us + e * n3, ut + e * n3);
-    each_times(&t.along_i, view->elements, ur, view->D, w);
-    times_each(&t.add_j, view->elements * n, Dt, us, w);
-    times_each(&t.add_k, view->elements, Dt, ut, w);
+    multiply(&t.along_i, view->elements, ur, n3, view->D, 0, w);
+    multiply(&t.add_j, view->elements * n, Dt, 0, us, n2, w);
+    multiply(&t.add_k, view->elements, Dt, 0, ut, n3, w);
 }
 
 const nek_kernels_t nek_vector = {
