@@ -164,15 +164,6 @@ void nek_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
         check_short_solve(&t);
 }
 
-/* What is judged of a solve, and with what. */
-typedef struct {
-    nek_problem_t *p;
-    nek_solver_t *oracle; /* its b is the solve's */
-    nek_reference_t *reference;
-    const nek_left_t *left;
-    rt_verdict_t *verdict;
-} after_t;
-
 /*
  * Compares r of the recurrence with w = b - A x. They differ only by the rounding errors of each
  * step, which add up and are never amplified (Greenbaum 1997): at most (iterations + 1) eps times
@@ -195,20 +186,19 @@ void nek_check_gap(const nek_problem_t *p, const nek_left_t *left, double *w, do
 
 /* Judges what a solve of a fixed number of iterations left; returns the true residual. The
  * sensitivity comes last, because it needs the oracle's vectors, in which x and r may be. */
-static double check_iterations(const after_t *a)
+static double check_iterations(const nek_problem_t *p, nek_solver_t *oracle, nek_reference_t *ref,
+                               const nek_left_t *left, rt_verdict_t *verdict)
 {
-    nek_problem_t *p = a->p;
-    nek_reference_t *ref = a->reference;
-    const int iterations = a->left->done;
-    const double *history = a->left->history, steps = iterations + 1.0;
-    double *x = a->left->x, *w = a->oracle->w, moved[2] = {0, 0};
-    const double residual = nek_true_residual(p, a->oracle->b, x, w);
+    const int iterations = left->done;
+    const double *history = left->history, steps = iterations + 1.0;
+    double *x = left->x, *w = oracle->w, moved[2] = {0, 0};
+    const double residual = nek_true_residual(p, oracle->b, x, w);
     const double ref_size = sqrt(nek_oracle_dot(p, ref->x, ref->x));
     const double size = p->eigen_max * ref_size;
     const double rounding = nek_rounding_steps(p->view.n) * steps * RT_EPS;
-    nek_check_gap(p, a->left, w,
+    nek_check_gap(p, left, w,
                   history[iterations] + nek_rounding_steps(p->view.n) * RT_EPS * ref->history[0],
-                  rounding, size, a->verdict);
+                  rounding, size, verdict);
 
     /* The errors of the operator reach x through A^-1, those of the inner products directly. */
     const double bound =
@@ -217,21 +207,20 @@ static double check_iterations(const after_t *a)
     double error = history_error(p, iterations, history, ref->history, NULL);
     const bool chaotic = error > 0.1, far = x_error > 0.1 * bound;
     if (chaotic || far) {
-        if (ref->x == a->oracle->x) /* which the next solve overwrites; the solve's x was judged */
+        if (ref->x == oracle->x) /* which the next solve overwrites; the solve's x was judged */
             ref->x = memcpy(x, ref->x, (size_t)p->view.points * sizeof *x);
-        const double *moves = nek_sensitivity(a->oracle, ref);
+        const double *moves = nek_sensitivity(oracle, ref);
         if (chaotic)
             error = history_error(p, iterations, history, ref->history, moves);
         moved[0] = chaotic ? NEK_SAMPLE * moves[iterations] : 0;
         moved[1] = far ? NEK_SAMPLE * moves[iterations + 1] : 0;
     }
-    rt_verdict_check(a->verdict, "residual history = reference CG (of its rounding bound)", error,
-                     1);
-    rt_verdict_check(a->verdict, "true residual |b - Ax| against the reference's (1 %)",
+    rt_verdict_check(verdict, "residual history = reference CG (of its rounding bound)", error, 1);
+    rt_verdict_check(verdict, "true residual |b - Ax| against the reference's (1 %)",
                      fabs(residual - ref->residual) /
                          (fmax(0.01, moved[0]) * ref->residual + rounding * size),
                      1);
-    rt_verdict_check(a->verdict, "|x - x_ref| / |x_ref|", x_error, bound + moved[1]);
+    rt_verdict_check(verdict, "|x - x_ref| / |x_ref|", x_error, bound + moved[1]);
     return residual;
 }
 
@@ -247,9 +236,9 @@ static double judge_left(const nek_solver_t *s, nek_solver_t *oracle, nek_left_t
         return nek_check_tolerance_left(s, left, oracle, verdict);
     left->done = (int)p->config->iterations; /* as requested, however many the rung did */
     if (left->draw == 0)
-        return check_iterations(&(after_t){p, oracle, &p->reference, left, verdict});
+        return check_iterations(p, oracle, &p->reference, left, verdict);
     nek_reference_t reference = nek_oracle_solve(oracle);
-    const double residual = check_iterations(&(after_t){p, oracle, &reference, left, verdict});
+    const double residual = check_iterations(p, oracle, &reference, left, verdict);
     reference.x = NULL; /* the oracle's, or left->x */
     nek_reference_destroy(&reference);
     return residual;
