@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const orders[] = {"natural", "hilbert", "random-elements", "random-all", NULL};
+static const char *const orders[] = {"natural", "hilbert", "random-all", NULL};
 static const char *const reorders[] = {"auto", "no", "hilbert", NULL};
 static const char *const forms[] = {"conv", "skew", "cons", "emac", NULL};
 
@@ -49,7 +49,7 @@ static const rt_opt_t options[] = {
 /* Fills in what follows from the options whatever the extents are. */
 static void complete(alya_config_t *config)
 {
-    const bool shuffled = config->order == ALYA_RANDOM_ELEMENTS || config->order == ALYA_RANDOM_ALL;
+    const bool shuffled = config->order == ALYA_RANDOM;
     config->is_hill = strcmp(config->mesh, "hill") == 0;
     config->from_file = !config->is_hill && strcmp(config->mesh, "box") != 0;
     config->counts = (alya_counts_t){.poor_order = config->reorder == ALYA_REORDER_NO &&

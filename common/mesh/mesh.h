@@ -53,10 +53,10 @@ void rt_mesh_destroy(rt_mesh_t *mesh); /* NULL allowed; arrays are from rt_alloc
  * are those of the file. Returns NULL, and one line in why (what is wrong, in which line or at
  * which byte), if the file cannot be used. */
 rt_mesh_t *rt_mesh_read(const char *path, unsigned types, char *why, size_t len);
-/* Returns whether a mesh that was read can be used; if not, one line in why. */
+/* Returns whether a mesh that was read and is right can be used; if not, one line in why. */
 typedef bool rt_mesh_usable_fn(const rt_mesh_t *mesh, const void *data, char *why, size_t len);
-/* Reads the file of --mesh on every rank; refuses it, by that option's name, in the words of rank 0.
- * Collective. */
+/* Reads the file of --mesh on every rank and checks it, by `usable` too if that is not NULL; refuses
+ * it, by that option's name, in the words of rank 0. Collective. */
 rt_mesh_t *rt_mesh_read_all(const char *path, unsigned types, rt_mesh_usable_fn *usable,
                             const void *data);
 /* Reads the same from memory. `name` is for messages, and says whether it is AFLR3. */

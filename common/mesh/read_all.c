@@ -14,7 +14,8 @@ static rt_mesh_t *read_good(const char *path, unsigned types, rt_mesh_usable_fn 
 {
     char fault[256];
     rt_mesh_t *mesh = rt_mesh_read(path, types, why, len);
-    if (!mesh || usable(mesh, data, fault, sizeof fault))
+    if (!mesh || (rt_mesh_check(mesh, fault, sizeof fault) &&
+                  (!usable || usable(mesh, data, fault, sizeof fault))))
         return mesh;
     snprintf(why, len, "%.200s: %s", path, fault);
     rt_mesh_destroy(mesh);

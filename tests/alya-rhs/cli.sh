@@ -9,7 +9,7 @@ each on_cpu <<END
 --ladder --cells 8x7x5 --order {natural,random-all} --reorder no
 --ladder --cells 4x4x3 --form {conv,skew,emac} --filter-width 1.5 --force-x 0.1
 --ladder --cells 5x4x60 --growth 1.5 --jitter 0.15 --force-x 0.1 --form cons
---ladder --mesh box --cells 5x4x4 --jitter 0.1 --order random-elements --reorder no --choose chunk=64
+--ladder --mesh box --cells 5x4x4 --jitter 0.1 --order random-all --reorder no --choose chunk=64
 END
 rows "$program" $cpu --rung cpu-closed <<END
 0|reordering|--cells 30x30x8 --order random-all

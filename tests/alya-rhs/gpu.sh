@@ -13,7 +13,7 @@ fi
 
 at_once=4 each ladder <<END
 --cells {1x1x1,2x1x1,8x7x5}
---cells 16x16x8 --order {hilbert,random-elements,random-all} --reorder no
+--cells 16x16x8 --order {hilbert,random-all} --reorder no
 --cells 8x7x5 --form {conv,skew,cons,emac} --filter-width 1.5 --force-x 0.1
 --mesh $samples/cube-4.1.msh
 --mesh box --cells 8x8x8 --jitter 0.1

@@ -1,5 +1,5 @@
 /*
- * test_mesh.c - generated meshes, twins, boundary, parts and predicted memory.
+ * test_mesh.c - generated meshes, boundary, parts and predicted memory.
  *
  * Each is checked against its definition. One process makes the parts of several ranks, since
  * alya_box_new and alya_mesh_share take rank and ranks.
@@ -250,33 +250,6 @@ static void check_levels(void)
     alya_mesh_destroy(mesh);
 }
 
-/* --- twins --- */
-
-/* Checks that the same four nodes in any order are found, but neighbours, with three, are not. */
-static void check_twins(void)
-{
-    static const int order[3][4] = {{0, 1, 2, 3}, {1, 2, 0, 3}, {3, 2, 1, 0}};
-    char why[160] = "nothing";
-    const alya_box_t box = {.cells = {3, 3, 3}, .growth = 1};
-    alya_mesh_t *m = alya_box_new(&box, 0, 1);
-    const rt_mesh_t view = {.elements[RT_TETRAHEDRON] = m->elements,
-                            .element[RT_TETRAHEDRON] = m->connectivity};
-    CHECK(alya_mesh_check_twins(&view, why, sizeof why));
-    CHECK_TEXT(why, "nothing");
-    for (int i = 0; i < 3; i++) { /* 150 and 90 are 30's, then 140 is 20's: the last that counts */
-        static const int from[3] = {30, 30, 20}, to[3] = {150, 90, 140};
-        for (int a = 0; a < 4; a++)
-            m->connectivity[4 * to[i] + a] = m->connectivity[4 * from[i] + order[i][a]];
-    }
-    CHECK(!alya_mesh_check_twins(&view, why, sizeof why));
-    CHECK_TEXT(why, "element 90 has the same four nodes as element 30");
-    m->connectivity[4 * 90] = m->connectivity[4 * 30 + 1] == 0 ? 1 : 0; /* one node differs */
-    CHECK(!alya_mesh_check_twins(&view, why, sizeof why));
-    CHECK_TEXT(why, "element 140 has the same four nodes as element 20");
-    alya_mesh_destroy(m);
-    alya_mesh_destroy(NULL);
-}
-
 /* A node in the middle of a double fan is the least of hundreds of faces, and inside. */
 static void check_hub(void)
 {
@@ -348,7 +321,6 @@ int main(int argc, char **argv)
         check_levels();
         check_boxes();
         check_balance();
-        check_twins();
         check_hub();
         if (getenv("RT_CHECK_LONG"))
             check_memory("cells=48x40x28");

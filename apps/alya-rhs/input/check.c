@@ -4,8 +4,7 @@
 #include "config.h"
 #include "input.h"
 #include "base/sort.h"
-#include <inttypes.h>
-#include <stdio.h>
+#include <string.h>
 
 void alya_mesh_destroy(alya_mesh_t *mesh)
 {
@@ -30,79 +29,27 @@ bool alya_mesh_check(const alya_mesh_t *mesh, char *why, size_t len)
     return rt_mesh_check(&view, why, len);
 }
 
-/* --- sets of nodes, found by a hash that does not depend on their order --- */
-
-static uint64_t hash_of(const int32_t *node, int n)
-{
-    uint64_t sum = 0;
-    for (int a = 0; a < n; a++)
-        sum += rt_hash((uint64_t)node[a], 4);
-    return sum;
-}
-
-static bool has(const int32_t *node, int n, int32_t wanted)
-{
-    for (int a = 0; a < n; a++)
-        if (node[a] == wanted)
-            return true;
-    return false;
-}
-
-static bool same_nodes(const int32_t *node, const int32_t *other, int n)
-{
-    for (int a = 0; a < n; a++) /* those of a set differ, so looking one way is enough */
-        if (!has(other, n, node[a]))
-            return false;
-    return true;
-}
-
-bool alya_mesh_check_twins(const rt_mesh_t *mesh, char *why, size_t len)
-{
-    const int32_t *node = mesh->element[RT_TETRAHEDRON];
-    const int64_t elements = mesh->elements[RT_TETRAHEDRON];
-    uint64_t *key = RT_NEW(uint64_t, (size_t)elements, RT_HOST);
-    uint32_t *list = RT_NEW(uint32_t, (size_t)elements, RT_HOST);
-    int64_t first = -1, twin = INT64_MAX;
-#pragma omp parallel for schedule(static)
-    for (int64_t e = 0; e < elements; e++) {
-        key[e] = hash_of(node + 4 * e, 4);
-        list[e] = (uint32_t)e;
-    }
-    rt_sort(key, list, elements);
-    /* The sort is stable, so the first twin found is the next one. */
-    for (int64_t i = 0; i < elements; i++)
-        for (int64_t j = i + 1; j < elements && key[j] == key[i]; j++)
-            if (same_nodes(node + 4 * (int64_t)list[i], node + 4 * (int64_t)list[j], 4)) {
-                if (list[j] < twin) {
-                    first = list[i];
-                    twin = list[j];
-                }
-                break;
-            }
-    RT_FREE(key, RT_HOST);
-    RT_FREE(list, RT_HOST);
-    if (first < 0)
-        return true;
-    snprintf(why, len, "element %" PRId64 " has the same four nodes as element %" PRId64, twin,
-             first);
-    return false;
-}
-
 /* --- boundary --- */
 
-/* Fills the nodes of face f: those of element f / 4 without its node f % 4. */
+/* Fills the nodes of face f, those of element f / 4 without its node f % 4, in ascending order. */
 static void face_of(const alya_mesh_t *mesh, int64_t f, int32_t face[3])
 {
-    for (int a = 0, n = 0; a < 4; a++)
-        if (a != f % 4)
-            face[n++] = mesh->connectivity[f / 4 * 4 + a];
+    for (int a = 0, n = 0; a < 4; a++) {
+        const int32_t node = mesh->connectivity[f / 4 * 4 + a];
+        int at = n;
+        if (a == f % 4)
+            continue;
+        for (n++; at > 0 && face[at - 1] > node; at--)
+            face[at] = face[at - 1];
+        face[at] = node;
+    }
 }
 
 static bool is_face(const alya_mesh_t *mesh, int64_t f, const int32_t face[3])
 {
     int32_t other[3];
     face_of(mesh, f, other);
-    return same_nodes(face, other, 3);
+    return memcmp(face, other, sizeof other) == 0;
 }
 
 double alya_boundary_memory(double elements)
@@ -120,7 +67,7 @@ void alya_mesh_find_boundary(alya_mesh_t *mesh)
     for (int64_t f = 0; f < faces; f++) {
         int32_t face[3];
         face_of(mesh, f, face);
-        key[f] = hash_of(face, 3);
+        key[f] = rt_hash((uint64_t)face[0] << 32 | (uint64_t)face[1], (uint64_t)face[2]);
         list[f] = (uint32_t)f;
     }
     rt_sort(key, list, faces);

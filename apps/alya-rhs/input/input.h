@@ -81,10 +81,9 @@ double alya_hill(double x, double y);
 /* --- order.c --- */
 
 typedef enum {
-    ALYA_NATURAL,         /* as made, or as in the file */
-    ALYA_HILBERT,         /* elements and nodes along a Hilbert curve */
-    ALYA_RANDOM_ELEMENTS, /* elements shuffled */
-    ALYA_RANDOM_ALL,      /* elements and nodes shuffled */
+    ALYA_NATURAL, /* as made, or as in the file */
+    ALYA_HILBERT, /* elements and nodes along a Hilbert curve */
+    ALYA_RANDOM,  /* elements and nodes shuffled */
     ALYA_ORDERS
 } alya_order_t;
 
@@ -102,9 +101,6 @@ void alya_hilbert_order(const alya_mesh_t *mesh, uint32_t *order);
  * or flat or has a node out of range or twice: one line into why, false; as rt_mesh_check, which
  * calls nodes vertices. */
 bool alya_mesh_check(const alya_mesh_t *mesh, char *why, size_t len);
-/* Finds two tetrahedra with the same four vertices, those with the least numbers: one line into why,
- * false. Call it after rt_mesh_check. */
-bool alya_mesh_check_twins(const rt_mesh_t *mesh, char *why, size_t len);
 /* Sets ALYA_BOUNDARY on the nodes of faces that only one element has (whole mesh on one rank). */
 void alya_mesh_find_boundary(alya_mesh_t *mesh);
 

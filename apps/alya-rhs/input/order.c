@@ -156,20 +156,16 @@ static void shuffle(int64_t n, uint64_t seed, uint32_t *list)
 
 /* --- applying an order --- */
 
-/* Element p becomes the old order[p]; node n becomes number[n], or stays if that is NULL. */
+/* Element p becomes the old order[p]; node n becomes number[n]. */
 static void apply(alya_mesh_t *mesh, const uint32_t *order, const int32_t *number)
 {
     int32_t *connectivity = RT_NEW(int32_t, 4 * (size_t)mesh->elements, RT_HOST);
 #pragma omp parallel for schedule(static)
     for (int64_t e = 0; e < mesh->elements; e++)
-        for (int a = 0; a < 4; a++) {
-            int32_t n = mesh->connectivity[4 * (int64_t)order[e] + a];
-            connectivity[4 * e + a] = number ? number[n] : n;
-        }
+        for (int a = 0; a < 4; a++)
+            connectivity[4 * e + a] = number[mesh->connectivity[4 * (int64_t)order[e] + a]];
     RT_FREE(mesh->connectivity, RT_HOST);
     mesh->connectivity = connectivity;
-    if (!number)
-        return;
     double *x = RT_NEW(double, 3 * (size_t)mesh->nodes, RT_HOST);
     int64_t *node_id = RT_NEW(int64_t, (size_t)mesh->nodes, RT_HOST);
     uint8_t *flags = RT_NEW(uint8_t, (size_t)mesh->nodes, RT_HOST);
@@ -192,16 +188,14 @@ void alya_mesh_reorder(alya_mesh_t *mesh, alya_order_t order, uint64_t seed)
     if (order == ALYA_NATURAL || mesh->elements == 0)
         return;
     uint32_t *list = RT_NEW(uint32_t, (size_t)mesh->elements, RT_HOST);
-    int32_t *number =
-        order == ALYA_RANDOM_ELEMENTS ? NULL : RT_NEW(int32_t, (size_t)mesh->nodes, RT_HOST);
+    int32_t *number = RT_NEW(int32_t, (size_t)mesh->nodes, RT_HOST);
     if (order == ALYA_HILBERT) {
         alya_hilbert_order(mesh, list);
         number_by_use(mesh, list, number);
     } else {
         shuffle(mesh->elements, rt_hash(0, seed), list);
-    }
-    if (order == ALYA_RANDOM_ALL)
         shuffle(mesh->nodes, rt_hash(1, seed), (uint32_t *)number);
+    }
     apply(mesh, list, number);
     RT_FREE(list, RT_HOST);
     RT_FREE(number, RT_HOST);

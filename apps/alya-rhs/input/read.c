@@ -12,15 +12,9 @@
 
 enum { ONLY_TETRAHEDRA = 1 << RT_TETRAHEDRON };
 
-static bool is_usable(const rt_mesh_t *mesh, const void *data, char *why, size_t len)
-{
-    (void)data;
-    return rt_mesh_check(mesh, why, len) && alya_mesh_check_twins(mesh, why, len);
-}
-
 alya_mesh_t *alya_mesh_read(const char *path)
 {
-    rt_mesh_t *file = rt_mesh_read_all(path, ONLY_TETRAHEDRA, is_usable, NULL);
+    rt_mesh_t *file = rt_mesh_read_all(path, ONLY_TETRAHEDRA, NULL, NULL);
     alya_mesh_t *mesh = RT_NEW(alya_mesh_t, 1, RT_HOST);
     *mesh = (alya_mesh_t){.elements = file->elements[RT_TETRAHEDRON],
                           .nodes = file->vertices,

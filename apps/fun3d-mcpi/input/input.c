@@ -145,8 +145,9 @@ static mcpi_source_t *flow_on(const mcpi_config_t *config, rt_mesh_t *mesh, mcpi
     return source;
 }
 
-static bool tags_check(const mcpi_config_t *config, const rt_mesh_t *mesh, char *why, size_t len)
+static bool tags_check(const rt_mesh_t *mesh, const void *data, char *why, size_t len)
 {
+    const mcpi_config_t *config = data;
     return mcpi_tags_check(mesh, "walls", config->walls, why, len) &&
            mcpi_tags_check(mesh, "symmetry", config->symmetry, why, len);
 }
@@ -158,7 +159,7 @@ static mcpi_source_t *wing_source(const mcpi_config_t *config)
     rt_mesh_t *mesh = mcpi_wing_new(&least, 0, 1, NULL);
     mcpi_piece_t *piece;
     char why[256];
-    if (!tags_check(config, mesh, why, sizeof why))
+    if (!tags_check(mesh, config, why, sizeof why))
         rt_refuse(RT_USAGE, "%s", why);
     rt_mesh_destroy(mesh);
     mesh = mcpi_wing_new(&wing, rt_comm_rank(), rt_comm_size(), &piece);
@@ -174,14 +175,9 @@ rt_mesh_t *mcpi_mesh_again(const mcpi_config_t *config, char *why, size_t len)
 
 /* --- a file --- */
 
-static bool is_usable(const rt_mesh_t *mesh, const void *config, char *why, size_t len)
-{
-    return rt_mesh_check(mesh, why, len) && tags_check(config, mesh, why, len);
-}
-
 static mcpi_source_t *file_source(const mcpi_config_t *config)
 {
-    rt_mesh_t *mesh = rt_mesh_read_all(config->mesh, 0, is_usable, config);
+    rt_mesh_t *mesh = rt_mesh_read_all(config->mesh, 0, tags_check, config);
     const int64_t rows = mesh->vertices;
     mcpi_piece_t *piece;
     if (rows < rt_comm_size())
