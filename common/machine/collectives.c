@@ -172,6 +172,20 @@ void *rt_comm_exchange(const void *send, const int64_t *nsend, size_t unit, int6
     return memcpy(recv, send, (size_t)nsend[0] * unit);
 }
 
+void *rt_comm_gather(const void *mine, int64_t n, size_t unit, int64_t *all)
+{
+    const int ranks = rt_comm_size();
+    int64_t *count = calloc(2 * (size_t)ranks, sizeof *count);
+    RT_EXPECT(count, RT_MEMORY, "no memory for the counts of %d ranks", ranks);
+    count[0] = n;
+    void *got = rt_comm_exchange(mine, count, unit, count + ranks);
+    *all = 0;
+    for (int rank = 0; rank < ranks; rank++)
+        *all += count[ranks + rank];
+    free(count);
+    return got;
+}
+
 /* ---- point to point -------------------------------------------------------------------------- */
 
 #if !RT_HAVE_MPI

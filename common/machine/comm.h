@@ -51,6 +51,8 @@ int rt_comm_agree(char *line, size_t len);
  * `send`. Returns a new array of the items received, by rank (release it with free), and fills
  * nrecv[size]; NULL if nothing was received. */
 void *rt_comm_exchange(const void *send, const int64_t *nsend, size_t unit, int64_t *nrecv);
+/* Returns to rank 0 the n items of each rank, by rank, and how many they are (else NULL and 0). */
+void *rt_comm_gather(const void *mine, int64_t n, size_t unit, int64_t *all);
 
 /* Point to point, for halos. Not collective. `data` is host memory. At most 2^31-1 bytes per
  * message (checked). */

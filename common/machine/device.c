@@ -385,7 +385,6 @@ void rt_device_release(void)
 
 void rt_device_print(FILE *out)
 {
-    const int size = rt_comm_size();
     const rt_cpu_t *cpu = rt_device_cpu();
     const rt_gpu_t *gpu = &self.gpu;
     rt_text_t mine;
@@ -398,12 +397,9 @@ void rt_device_print(FILE *out)
         rt_text_add(&mine, ", driver for CUDA %d.%d", gpu->driver / 1000, gpu->driver % 1000 / 10);
     if (!self.has_gpu)
         rt_text_add(&mine, "no GPU (%s)", self.why_not.text);
-    int64_t *to = calloc(2 * (size_t)size, sizeof *to);
-    RT_EXPECT(to, RT_MEMORY, "out of memory for the lines of %d ranks", size);
-    to[0] = 1; /* rank 0 alone holds them all */
-    rt_text_t *all = rt_comm_exchange(&mine, to, sizeof mine, to + size);
-    for (int r = 0; r < size && rt_comm_rank() == 0; r++)
-        fprintf(out, "%s\n", all[r].text);
+    int64_t lines;
+    rt_text_t *all = rt_comm_gather(&mine, 1, sizeof mine, &lines);
+    for (int64_t i = 0; i < lines; i++)
+        fprintf(out, "%s\n", all[i].text);
     free(all);
-    free(to);
 }

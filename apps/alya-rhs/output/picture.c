@@ -10,7 +10,6 @@
 #include "config.h"
 #include "../alya.h"
 #include <stdlib.h>
-#include <string.h>
 #include "base/numbers.h"
 #include "io/vtk.h"
 
@@ -19,22 +18,6 @@ const char *alya_picture_why_not(const char *path)
     return rt_ends_with(path, ".vtu")
                ? NULL
                : "the name must end in .vtu (the mesh, u and r, for ParaView)";
-}
-
-/* Sends n items of rank `from` to rank 0, which gets them (the caller frees them) and their number.
- * Returns NULL on all other ranks. Collective. */
-static void *part_of(int from, const void *mine, int64_t n, size_t unit, int64_t *got)
-{
-    size_t ranks = (size_t)rt_comm_size();
-    int64_t *send = RT_NEW(int64_t, ranks, RT_HOST);
-    int64_t *recv = RT_NEW(int64_t, ranks, RT_HOST);
-    memset(send, 0, ranks * sizeof *send);
-    send[0] = rt_comm_rank() == from ? n : 0;
-    void *part = rt_comm_exchange(mine, send, unit, recv);
-    *got = recv[from];
-    RT_FREE(send, RT_HOST);
-    RT_FREE(recv, RT_HOST);
-    return part;
 }
 
 static void write_vtu(const alya_mesh_t *mesh, const double *u, const double *r, const char *path)
@@ -51,13 +34,15 @@ static void write_vtu(const alya_mesh_t *mesh, const double *u, const double *r,
         rt_vtk_mesh_begin(v, path, &whole);
     const double *const field[3] = {u, r, mesh->x};
     for (int from = 0; from < rt_comm_size(); from++) {
+        const bool mine = rt_comm_rank() == from;
         /* Elements first: their nodes are numbered after the nodes of the ranks before. */
-        void *part = part_of(from, mesh->connectivity, mesh->elements, 4 * sizeof(int32_t), &n);
+        void *part =
+            rt_comm_gather(mesh->connectivity, mine ? mesh->elements : 0, 4 * sizeof(int32_t), &n);
         if (writer)
             rt_vtk_add_cells(v, TETRAHEDRON, 4, nodes, part, n);
         free(part);
         for (int i = 0; i < 3; i++) {
-            part = part_of(from, field[i], mesh->nodes, 3 * sizeof(double), &n);
+            part = rt_comm_gather(field[i], mine ? mesh->nodes : 0, 3 * sizeof(double), &n);
             if (writer)
                 rt_vtk_put(v, i < 2 ? i : v->coordinates, nodes, part, n);
             free(part);

@@ -33,10 +33,9 @@ static double *gather(const mcpi_march_t *m)
 {
     const mcpi_problem_t *p = m->problem;
     const int64_t rows = m->field.rows;
-    const size_t ranks = (size_t)rt_comm_size();
     double *w = RT_NEW(double, (size_t)(MCPI_Q * rows), RT_HOST), *all = NULL;
     item_t *item = RT_NEW(item_t, (size_t)rows, RT_HOST);
-    int64_t *send = RT_NEW(int64_t, ranks, RT_HOST), *recv = RT_NEW(int64_t, ranks, RT_HOST);
+    int64_t n;
     rt_copy(w, RT_HOST, m->field.w, m->space, (size_t)(MCPI_Q * rows) * sizeof *w);
     for (int64_t i = 0; i < rows; i++) {
         item[i].vertex = mcpi_vertex_of(p, i);
@@ -44,19 +43,14 @@ static double *gather(const mcpi_march_t *m)
         item[i].w[0] /= m->scale;
         item[i].w[4] /= m->scale;
     }
-    memset(send, 0, ranks * sizeof *send);
-    send[0] = rows;
-    item_t *got = rt_comm_exchange(item, send, sizeof *item, recv);
-    if (rt_comm_rank() == 0) {
-        all = RT_NEW(double, (size_t)(MCPI_Q * p->counts.rows), RT_HOST);
-        for (int64_t k = 0; k < p->counts.rows; k++)
-            memcpy(all + MCPI_Q * got[k].vertex, got[k].w, sizeof got[k].w);
-    }
+    item_t *got = rt_comm_gather(item, rows, sizeof *item, &n);
+    if (got)
+        all = RT_NEW(double, (size_t)(MCPI_Q * n), RT_HOST);
+    for (int64_t k = 0; k < n; k++)
+        memcpy(all + MCPI_Q * got[k].vertex, got[k].w, sizeof got[k].w);
     free(got);
     RT_FREE(w, RT_HOST);
     RT_FREE(item, RT_HOST);
-    RT_FREE(send, RT_HOST);
-    RT_FREE(recv, RT_HOST);
     return all;
 }
 

@@ -93,21 +93,19 @@ static void put_layer(rt_vtk_t *vtk, const gfnn_box_t *from, int64_t k, const un
 static void write_vti(const gfnn_problem_t *p, const double *u, const double *r, const char *path)
 {
     const bool writer = rt_comm_rank() == 0;
-    const size_t ranks = (size_t)rt_comm_size();
-    const int64_t mine = VALUES * p->box.n[0] * p->box.n[1];
-    unsigned char *layer = RT_NEW(unsigned char, (size_t)mine, RT_HOST);
-    int64_t *send = RT_NEW(int64_t, ranks, RT_HOST), *recv = RT_NEW(int64_t, ranks, RT_HOST);
+    const int64_t bytes = VALUES * p->box.n[0] * p->box.n[1];
+    unsigned char *layer = RT_NEW(unsigned char, (size_t)bytes, RT_HOST);
+    int64_t n;
     rt_vtk_t *vtk = RT_NEW(rt_vtk_t, 1, RT_HOST);
-    memset(send, 0, ranks * sizeof *send);
     if (writer)
         vti_begin(vtk, p, path);
     for (int rank = 0; rank < rt_comm_size(); rank++) {
         const gfnn_box_t from = gfnn_box(p->config, rank);
-        send[0] = rt_comm_rank() == rank ? mine : 0;
+        const bool mine = rt_comm_rank() == rank;
         for (int64_t k = 0; k < from.n[2]; k++) {
-            if (send[0] > 0)
+            if (mine)
                 pack_layer(p, u, r, k, layer);
-            void *got = rt_comm_exchange(layer, send, 1, recv);
+            void *got = rt_comm_gather(layer, mine ? bytes : 0, 1, &n);
             if (writer)
                 put_layer(vtk, &from, k, got);
             free(got);
@@ -116,8 +114,6 @@ static void write_vti(const gfnn_problem_t *p, const double *u, const double *r,
     if (writer)
         rt_vtk_end(vtk, path);
     RT_FREE(vtk, RT_HOST);
-    RT_FREE(send, RT_HOST);
-    RT_FREE(recv, RT_HOST);
     RT_FREE(layer, RT_HOST);
 }
 
