@@ -38,13 +38,11 @@ sys.exit(f'no {missing}' if missing else 'a colour of a page' if 'var(' in text 
 EOF
 
 # --- what it refuses ---
-mkdir empty
 packages=yes refuse_all <<'END'
 2|flow.vtu: no file of --picture that can be drawn: no array p; it has density, velocity, Cp, Mach|picture flow.vtu --array p
 2|cut.vtu: no file of --picture that can be drawn|picture cut.vtu
 2|nowhere.vti: No such file|picture nowhere.vti
-3|no such folder|report nowhere
-3|no results in it|report empty
+3|nowhere/run.json: No such file|report nowhere
 1|not the result of a program|report whole/run.json
 END
 refuse_all <<'END'

@@ -54,10 +54,12 @@ def hostile():
     deep = []
     for _ in range(300):
         deep = [deep]
-    step = dict(sample('run')['steps'][0], name=EVIL, state='failed', why=EVIL, command=[EVIL], sha256=None)
+    failed = dict(sample('run')['steps'][0], name=EVIL, state='failed', why=EVIL, command=[EVIL], sha256=None)
+    steps = [dict(failed, name=name, app=name.replace('ladder-', ''), json=f'{name}.json', state='done')
+             for name in ('ladder-nekbone', 'alya-rhs', 'gfnn-wave', 'ladder-alya-rhs')]
     write('hostile/run.json', json.dumps(dict(sample('run'), nonce=EVIL, environment={EVIL: [{EVIL: EVIL}], 'gpus': EVIL,
                                                                           'variables': {EVIL: EVIL}, 'nodes': 7, 'deep': deep, 'memory_bytes': EVIL},
-                                    launcher=[EVIL, '{ranks}'], steps=[step])).encode())
+                                    launcher=[EVIL, '{ranks}'], steps=[failed, *steps])).encode())
     write('hostile/alya-rhs.json', json.dumps({**ladder, 'program': 'alya-rhs', 'ranks': EVIL}).encode())
     write('hostile/gfnn-wave.json', json.dumps(sample('gfnn-wave'))[:400].encode())
     os.mkfifo('hostile/ladder-alya-rhs.json')

@@ -74,7 +74,7 @@ class Report:
         self.evidence, self.figures = evidence, Figures()
         # (app, or app and peak; result)
         self.lines = [(f'{app}{", peak" if what == "peak" else ""}', app, evidence.of[what][app])
-                      for app in evidence.apps() for what in ('measured', 'peak') if app in evidence.of[what]]
+                      for app in evidence.apps for what in ('measured', 'peak') if app in evidence.of[what]]
         self.lines = [line for line in self.lines if line[2].rungs]
 
     # -- all apps --
@@ -91,11 +91,10 @@ class Report:
 
     def headline(self) -> Markup:
         run = self.evidence.run
-        without = [app for app in self.evidence.apps() if app not in {app for _, app, _ in self.lines}]
+        without = [app for app in self.evidence.apps if app not in {app for _, app, _ in self.lines}]
         rungs = [result.rungs[0] for _, _, result in self.lines]
         shares = [rung.shares() if rung.fom else [] for rung in rungs]
-        peak = run.peak if run else {}
-        declared = [peak[app].declared if name != app and app in peak else '' for name, app, _ in self.lines]
+        declared = [run.peak[app].declared if name != app and app in run.peak else '' for name, app, _ in self.lines]
         rows = listed([
             ('app', [parts.link(app, name) for name, app, _ in self.lines]),
             ('rung', [join([rung.name, parts.reasons([said])]) for rung, said in zip(rungs, declared)]),
@@ -110,16 +109,13 @@ class Report:
 
     def about(self) -> Markup:
         run = self.evidence.run
-        versions = sorted({result.program.version for result in self.evidence.all()})
-        if not run:
-            return parts.facts([('version', ', '.join(versions))])
         source = run.source
         spent = sum(step.seconds or 0 for step in run.steps)
         return parts.facts([
             ('size', run.size), ('official', 'yes' if run.official else 'no'),
             ('nonce', inline('code', run.nonce) if run.nonce else 'none'), ('seed', str(run.seed)),
             ('ranks', str(run.ranks)), ('launcher', ' '.join(run.launcher)),
-            ('version', source.version or ', '.join(versions)),
+            ('version', source.version),
             ('commit', inline('code', source.commit[:12]) if source.commit else ''),
             ('changed files', ', '.join(source.changed)), ('started', run.started), ('finished', run.finished),
             ('running time', f'{spent:,.0f} s' if spent else '')])
@@ -133,7 +129,7 @@ class Report:
 
     def system(self) -> list[tuple[str, str]]:
         """Returns what the suite found out about the machine, without what the programs said already."""
-        there = dict(self.evidence.run.environment) if self.evidence.run else {}
+        there = dict(self.evidence.run.environment)
         memory, stolen, gpus, variables = (there.pop(name, None) for name in ('memory_bytes', 'stolen', 'gpus', 'variables'))
         rows = [(name, in_words(value)) for name, value in there.items() if name not in ('host', 'cpu', 'mpi')]
         rows.append(('memory', f'{memory / 2**30:.1f} GiB' if isinstance(memory, (int, float)) else ''))
@@ -147,14 +143,12 @@ class Report:
 
     def page(self) -> str:
         evidence, every, run = self.evidence, self.evidence.all(), self.evidence.run
-        apps = evidence.apps()
+        apps = evidence.apps
         sections = {app: Section(app, evidence, self.figures).html() for app in apps}
         used: Sequence[Result] = [result for _, _, result in self.lines] or every
         chips = sorted({getattr(result.program, chip) for result in used for chip in result.processors} - {''})
-        dates = sorted(result.program.date for result in every)
-        lead = [', '.join(sorted({result.program.host for result in every})), f'size {run.size}' if run else '',
-                'official' if run and run.official else '', run.started if run else dates[0] if dates else '',
-                parts.verdict(evidence.verdict())]
+        lead = [', '.join(sorted({result.program.host for result in every})), f'size {run.size}',
+                'official' if run.official else '', run.started, parts.verdict(evidence.verdict())]
         on = ' and '.join(chips)
         title = f'Rooftop on {on}' if on else 'Rooftop'
         return render('report.html', title=title, lead=join(lead, ' · '), sections=sections, overview=self.overview(),

@@ -1,6 +1,7 @@
 """The section of an app in a report: ladder, roofline, noise, checks, picture, commands."""
 import base64
 import copy
+import os
 import shlex
 from collections.abc import Sequence
 from typing import Optional
@@ -206,7 +207,7 @@ class Section:
 
     def picture(self) -> Markup:
         name = f'{self.app}-picture.vti'
-        if name not in self.evidence.names:
+        if not os.path.lexists(self.evidence.file(name)):
             return Markup()
         try:
             data = disk.read_bytes(self.evidence.file(name))
@@ -224,7 +225,7 @@ class Section:
     # -- commands --
 
     def repeat(self) -> Markup:
-        commands = {step.name: shlex.join(step.command) for step in self.evidence.steps if step.app == self.app}
+        commands = {step.name: shlex.join(step.command) for step in self.evidence.run.steps if step.app == self.app}
         out = [join([inline('p', f'{name}:'), parts.pre(command)]) for name, command in commands.items()]
         return parts.part('Repeat it', join(out, '\n')) if out else Markup()
 
