@@ -72,7 +72,9 @@ def begin(path: str, made: Plan) -> Folder:
         'seed': disk.seed_of(made.nonce) if made.nonce else 1, 'source': source.judge(),
         'launcher': made.launcher, 'ranks': made.ranks, 'settings': made.given,
         'programs': programs_now(made), 'environment': machine.environment(), 'steps': made.steps(), 'summary': {}})
-    return Folder.create(path, manifest)
+    folder = Folder(path, manifest)
+    folder.save()
+    return folder
 
 
 def resume(path: str, options: Json) -> tuple[Folder, Plan]:

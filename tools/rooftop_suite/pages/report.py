@@ -1,7 +1,8 @@
 """`rooftop report DIR`: a result folder as one HTML file that needs nothing else: no network, no script.
 
-It reads what `rooftop run` writes (run.json, APP.json, peak-APP.json, ladder-APP.json, the picture). Any part may be missing. A result file is not trusted: what does not count is not shown, but named, and
-every text is escaped. Numbers come from the programs' own files, never from the summary.
+It reads run.json and the files that it names, any of which may be missing, and the picture. A result file is not
+trusted: what does not count is not shown, but named, and every text is escaped. Numbers come from the programs' own
+files, never from the summary.
 
 `rooftop report LADDER.json` draws the picture of a ladder instead: the climb and the roofline, as an SVG file.
 """

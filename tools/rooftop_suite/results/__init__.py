@@ -1,7 +1,7 @@
 """Results: the form that a result has, and the folder with a manifest that `rooftop run` leaves.
 
     load(path, Program, nonce)    a program's result as a record; read(path): whatever kind the file is; else Fault
-    Folder.create / Folder.open   a result folder: its manifest, steps and results
+    Folder                        a result folder: its manifest, steps and results
 
 docs/result-schema.json says what their members mean and may be.
 """
@@ -152,14 +152,6 @@ class Folder:
     else: none of them is outside the folder."""
     path: str
     manifest: Run
-
-    @classmethod
-    def create(cls, path: str, manifest: Run) -> 'Folder':
-        """Makes the folder and its manifest."""
-        disk.make_folder(path)
-        folder = cls(path, manifest)
-        folder.save()
-        return folder
 
     @classmethod
     def open(cls, path: str) -> 'Folder':
