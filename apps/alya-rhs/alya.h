@@ -56,7 +56,6 @@ typedef struct {
     rt_halo_t *halo; /* of host arrays; NULL if no node is shared */
     double *u;       /* [nodes][3] velocity of the timed runs, m/s */
     double spread;   /* alya_mesh_spread of the order handed in */
-    double seconds_mesh, seconds_order, seconds_rest;
 } alya_problem_t;
 
 /* Takes over the input's mesh. */

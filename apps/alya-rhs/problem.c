@@ -30,8 +30,9 @@ static void check_mesh(const alya_mesh_t *mesh)
         rt_refuse(RT_USAGE, "%s; use a --growth nearer to 1, fewer layers or less --jitter", why);
 }
 
-/* Puts the mesh in the order of --order, then in that of --reorder. */
-static void order_mesh(alya_problem_t *p)
+/* Puts the mesh in the order of --order, then in that of --reorder; returns the seconds of the
+ * latter. */
+static double order_mesh(alya_problem_t *p)
 {
     const alya_config_t *config = p->config;
     const uint64_t seed = (uint64_t)p->run->opt.seed;
@@ -45,7 +46,7 @@ static void order_mesh(alya_problem_t *p)
     if (config->reorder == ALYA_REORDER_HILBERT ||
         (config->reorder == ALYA_REORDER_AUTO && p->spread > poor))
         alya_mesh_reorder(p->mesh, ALYA_HILBERT, seed);
-    p->seconds_order = rt_clock() - begin;
+    return rt_clock() - begin;
 }
 
 rt_halo_t *alya_halo_new(const alya_mesh_t *mesh, const char *transport, rt_kind_t kind,
@@ -116,13 +117,11 @@ void *alya_problem_new(const rt_run_t *run, void *input)
     alya_problem_t *p = RT_NEW(alya_problem_t, 1, RT_HOST);
     *p = (alya_problem_t){
         .run = run, .config = config, .counts = in->counts, .physics = physics_of(config)};
-    double begin = rt_clock();
+    const double begin = rt_clock();
     p->mesh = in->mesh;
     in->mesh = NULL;
     check_mesh(p->mesh);
-    p->seconds_mesh = in->seconds + rt_clock() - begin;
-    order_mesh(p);
-    begin = rt_clock();
+    const double checked = rt_clock(), reordering = order_mesh(p), ordered = rt_clock();
     p->schedule = alya_schedule_new(p->mesh, ALYA_CHUNK);
     p->halo = alya_halo_new(p->mesh, "staged", RT_CPU, RT_HOST, 0); /* the judge's too */
     p->u = RT_NEW(double, 3 * (size_t)p->mesh->nodes, RT_HOST);
@@ -131,11 +130,10 @@ void *alya_problem_new(const rt_run_t *run, void *input)
                        : config->is_hill ? ALYA_OVER_HILL
                                          : ALYA_IN_BOX,
                        p->u);
-    p->seconds_rest = rt_clock() - begin;
     if (rt_comm_rank() == 0 && !run->opt.quiet)
         printf("set-up        mesh %.2f s, reordering %.2f s, colours, halo and velocity %.2f s; "
                "%.2f nodes per element in runs of 512 as handed in\n",
-               p->seconds_mesh, p->seconds_order, p->seconds_rest, p->spread);
+               in->seconds + checked - begin, reordering, rt_clock() - ordered, p->spread);
     return p;
 }
 

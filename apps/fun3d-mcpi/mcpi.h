@@ -44,7 +44,6 @@ typedef struct {
     double *exact;       /* [rows][nb] dQ*: R = A dQ* */
     rt_items_t vertices; /* of a mesh file, for this rank's rows, for the digest */
     double imbalance;    /* of the colours */
-    double seconds_mesh, seconds_colour, seconds_blocks, seconds_factor;
     struct mcpi_geometry *geometry; /* for the ladder flow; NULL: no rung of it is to run */
     mcpi_convergence_t convergence; /* zeros unless mcpi_convergence_find was called */
     void *oracle, *flow_oracle;     /* made by the judge when first needed */

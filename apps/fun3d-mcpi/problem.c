@@ -172,13 +172,14 @@ bool mcpi_wants_sweeps(const rt_run_t *run)
     return wants(run, "sweeps", "flow");
 }
 
-static void print_set_up(const mcpi_problem_t *p)
+static void print_set_up(const mcpi_problem_t *p, const mcpi_input_t *in, double blocks,
+                         double factors)
 {
     if (rt_comm_rank() != 0 || p->run->opt.quiet)
         return;
     printf("set-up        mesh and flow %.2f s, colours and order %.2f s, blocks %.2f s, factors "
            "and halo %.2f s\n",
-           p->seconds_mesh, p->seconds_colour, p->seconds_blocks, p->seconds_factor);
+           in->seconds_mesh, in->seconds_colour, blocks, factors);
     printf("              %lld off-diagonal blocks, %.2f a row; %d colours, the largest %.3f of "
            "the mean\n",
            (long long)p->counts.blocks, (double)p->counts.blocks / (double)p->counts.rows,
@@ -197,9 +198,7 @@ void *mcpi_problem_new(const rt_run_t *run, void *input)
                           .counts = in->counts,
                           .nb = (int)config->nb,
                           .part = in->part,
-                          .imbalance = in->imbalance,
-                          .seconds_mesh = in->seconds_mesh,
-                          .seconds_colour = in->seconds_colour};
+                          .imbalance = in->imbalance};
     const double begin = rt_clock();
     if (mcpi_wants_sweeps(run))
         p->matrix = mcpi_matrix_new(in->source, p->part);
@@ -214,9 +213,7 @@ void *mcpi_problem_new(const rt_run_t *run, void *input)
     if (p->matrix)
         make_system(p);
     p->halo = mcpi_halo_new(p->part, p->nb, "staged", RT_CPU, RT_HOST); /* the judge's too */
-    p->seconds_blocks = filled - begin;
-    p->seconds_factor = rt_clock() - filled;
-    print_set_up(p);
+    print_set_up(p, in, filled - begin, rt_clock() - filled);
     return p;
 }
 

@@ -58,9 +58,6 @@ void alya_picture(const void *solver, const char *path)
 {
     const alya_solver_t *s = solver;
     const alya_mesh_t *mesh = s->problem->mesh;
-    const char *why = alya_picture_why_not(path);
-    if (why)
-        rt_refuse(RT_USAGE, "--picture %.400s: %s", path, why);
     double *u = RT_NEW(double, 3 * (size_t)mesh->nodes, RT_HOST);
     double *r = RT_NEW(double, 3 * (size_t)mesh->nodes, RT_HOST);
     alya_get(s, s->u, s->u_stride, u);

@@ -33,12 +33,7 @@ static void fill(Mat A, const mcpi_matrix_t *matrix)
 {
     const mcpi_part_t *part = matrix->part;
     const int64_t nb2 = (int64_t)matrix->nb * matrix->nb;
-    PetscInt most = 0;
-    for (int64_t row = 0; row < part->rows; row++) {
-        const PetscInt length = (PetscInt)(part->start[row + 1] - part->start[row]);
-        most = length > most ? length : most;
-    }
-    PetscInt *column = RT_NEW(PetscInt, (size_t)most + 1, RT_HOST);
+    PetscInt *column = RT_NEW(PetscInt, (size_t)part->longest + 1, RT_HOST);
     PETSC(MatSetOption(A, MAT_ROW_ORIENTED, PETSC_FALSE));
     for (int64_t row = 0; row < part->rows; row++) {
         const PetscInt me = (PetscInt)row;
