@@ -7,7 +7,6 @@ import io
 import math
 import re
 import statistics
-import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Union
 
@@ -62,18 +61,9 @@ class Share(NamedTuple):
 
 # ---- Text and numbers ----
 
-def visible(text: str) -> str:
-    """Returns text without what XML cannot hold or a reader cannot see: controls, surrogates, marks of direction."""
-    return ''.join(c if unicodedata.category(c) not in ('Cc', 'Cf', 'Cs') or c == '\n' else '\ufffd' for c in text)
-
-
-def escape(text: str) -> str:
-    return html.escape(visible(text))
-
-
 def printable(text: str) -> str:
     """Returns one line, short enough for a label."""
-    text = ' '.join(visible(text).split())
+    text = ' '.join(text.split())
     return text if len(text) <= LONGEST else text[:LONGEST - 1] + '…'
 
 
@@ -123,7 +113,7 @@ def of_page(text: str, name: str, title: str, what: str) -> str:
         text = text.replace(value, f'var(--{colour})')
     box = re.search(r'viewBox="[^"]*"', text)
     return f'<svg {box[0] if box else ""} role="img" class="drawn" aria-labelledby="{name}-title {name}-what">' \
-           f'<title id="{name}-title">{escape(title)}</title>\n<desc id="{name}-what">{escape(what)}</desc>' + \
+           f'<title id="{name}-title">{html.escape(title)}</title>\n<desc id="{name}-what">{html.escape(what)}</desc>' + \
            text[text.index('>') + 1:]
 
 
@@ -327,7 +317,7 @@ def svg_file(*panels: tuple[str, str]) -> str:
     for heading, plot in panels:
         drawing = first(plot)
         height = float(drawing.split('viewBox="0 0 ')[1].split('"')[0].split()[1])
-        parts.append(f'<text x="4" y="{top + 17:g}" fill="{COLOURS["ink"]}" font-weight="600">{escape(heading)}</text>')
+        parts.append(f'<text x="4" y="{top + 17:g}" fill="{COLOURS["ink"]}" font-weight="600">{html.escape(heading)}</text>')
         parts.append(drawing.replace('<svg ', f'<svg y="{top + 28:g}" width="{WIDE}" height="{height:g}" ', 1))
         top += height + 40
     return (f'<svg xmlns="http://www.w3.org/2000/svg"'
