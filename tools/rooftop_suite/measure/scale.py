@@ -7,7 +7,7 @@ number of ranks takes the place of 1. One solve with the timers on says where th
 goes. The result of each run is in the folder.
 """
 import argparse
-import math
+import itertools
 import os
 from collections.abc import Sequence
 from typing import Optional
@@ -35,18 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def divisor(ranks: list[int]) -> int:
-    """Returns a number such that for each of these numbers of ranks some box divides extents that are multiples of it:
-    the prime factors of a number of ranks, shared out evenly over three directions."""
-    needed: dict[int, int] = {}
-    for number in ranks:
-        factor, rest = 2, number
-        while rest > 1:
-            power = 0
-            while rest % factor == 0:
-                rest, power = rest // factor, power + 1
-            needed[factor] = max(needed.get(factor, 0), -(-power // 3))
-            factor += 1
-    return int(math.prod(factor ** power for factor, power in needed.items()))
+    """Returns the least number such that for each of these numbers of ranks some box divides extents that are multiples
+    of it: such a box is there if the cube of extents is a multiple of the number of ranks."""
+    return next(k for k in itertools.count(1) if all(k**3 % number == 0 for number in ranks))
 
 
 def divided(extents: str, by: int) -> str:
