@@ -106,13 +106,19 @@ template <bool with_old> struct Sweep {
     }
 };
 
-template <class T, class End> struct Climb {
+/* Kokkos 3 takes a functor with both for neither. */
+template <class T, class End> struct Plain {
     Apply<T, End> apply;
 
     KOKKOS_INLINE_FUNCTION void operator()(const Member &team) const
     {
         apply.climb_all(team);
     }
+};
+
+template <class T> struct WithDot {
+    Apply<T, Dot<T>> apply;
+
     KOKKOS_INLINE_FUNCTION void operator()(const Member &team, double &sum) const
     {
         sum += apply.climb_all(team);
@@ -135,7 +141,7 @@ void run(const gfnn_view_t *view, const gfnn_product_t *a, const End &end)
     if (gfnn_is_empty(&a->region))
         return;
     const Apply<T, End> apply(view, a, end);
-    Kokkos::parallel_for("gfnn operator", policy_of(apply), Climb<T, End>{apply});
+    Kokkos::parallel_for("gfnn operator", policy_of(apply), Plain<T, End>{apply});
 }
 
 template <class T> void run_dot(const gfnn_view_t *view, const gfnn_product_t *a)
@@ -144,7 +150,7 @@ template <class T> void run_dot(const gfnn_view_t *view, const gfnn_product_t *a
         return rt_fill(a->dot, view->space, 0, sizeof *a->dot);
     const Apply<T, Dot<T>> apply(view, a, {static_cast<const T *>(a->x)});
     const Kokkos::View<double, rt_kokkos::Memory, Kokkos::MemoryUnmanaged> result(a->dot);
-    Kokkos::parallel_reduce("gfnn operator", policy_of(apply), Climb<T, Dot<T>>{apply}, result);
+    Kokkos::parallel_reduce("gfnn operator", policy_of(apply), WithDot<T>{apply}, result);
 }
 
 void run_sweep(const gfnn_view_t *view, const gfnn_product_t *a)

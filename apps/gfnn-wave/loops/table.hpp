@@ -85,6 +85,7 @@ template <class L, class T> struct gfnn_loops_of {
     }
 };
 
+/* The whole table of a back end. */
 template <class L> struct gfnn_vectors_of_back_end {
     static constexpr gfnn_loops_t in_double = gfnn_loops_of<L, double>::table();
     static constexpr gfnn_loops_t in_single = gfnn_loops_of<L, float>::table();
