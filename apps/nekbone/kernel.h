@@ -68,7 +68,8 @@ static inline int64_t nek_blocks(int64_t points)
 }
 static inline int64_t nek_partials(int64_t points)
 {
-    return nek_blocks(points) > NEK_MOST_BLOCKS ? nek_blocks(points) : NEK_MOST_BLOCKS;
+    const int64_t blocks = nek_blocks(points), most = NEK_MOST_BLOCKS;
+    return blocks > most ? blocks : most;
 }
 
 /* The vector operations of CG, which run where the arrays are. Only scalars come back to the host.

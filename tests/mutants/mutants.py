@@ -10,7 +10,7 @@ The tables are tests/mutants/APP.txt. A mutant there is its name, and what repla
     - a + b
     + a
 
-`@ FILE in OBJECT.c` (or .cpp) changes a header for that one object. Blanks and line ends match any others; what is searched is
+`@ FILE in OBJECT.c` (or .cpp, .cu) changes a header for that one object. Blanks and line ends match any others; what is searched is
 in the file exactly once, or the table is wrong. More pairs of - and + may follow. `2 ranks` before the options starts
 MPI. `% NAME=TEXT` defines a macro for what replaces. `--seconds 0` is added to options without --seconds. Lines that begin with # are comments.
 
