@@ -8,9 +8,13 @@ each place that breaks a rule, and then ends with status 1. The rules are those 
   circles    no files include each other in a circle
   calls      the objects of common/ call each other by the same rule (nm), because a declaration can
              hide a call upward
+  turns      no files of a folder call each other in a circle
   stages     an input that is a pipeline (STAGES) has no call from a later stage into an earlier one
   rungs      a rung's file is apps/APP/KIND/NAME, and `make asm` finds it; app.c alone includes ladder.def
   sizes      no folder has more lines than tests/size.tsv says
+
+It also prints the walks of `run` from the driver, and of the problem and the input of each app: how many files they
+reach, and how many of the calls between these are part of a circle, which leads back into an earlier file.
 
 Each check first has to find a fault in a small broken tree: a check that cannot fail proves nothing.
 """
@@ -158,8 +162,8 @@ def objects_of(root: Path, build: Path, folder: str) -> List[str]:
     return sorted({name for name in made if (build / name).is_file()})
 
 
-def calls_of(symbols: Mapping[str, str]) -> Dict[Tuple[str, str], str]:
-    """Returns (user, maker) -> a symbol that one object uses and the other defines."""
+def calls_of(symbols: Mapping[str, str], makes: str = "TDBRC") -> Dict[Tuple[str, str], str]:
+    """Returns (user, maker) -> a symbol that one object uses and the other defines; makes: its kinds by nm, T: functions."""
     maker: Dict[str, str] = {}
     used: List[Tuple[str, str]] = []
     for name, text in symbols.items():
@@ -167,7 +171,7 @@ def calls_of(symbols: Mapping[str, str]) -> Dict[Tuple[str, str], str]:
             symbol, kind = line.split()[:2]
             if kind == "U":
                 used.append((name, symbol))
-            elif kind in "TDBRC":
+            elif kind in makes:
                 maker[symbol] = name
     return {(name, maker[symbol]): symbol for name, symbol in used if maker.get(symbol, name) != name}
 
@@ -187,6 +191,32 @@ def check_stages(folder: str, symbols: Mapping[str, str]) -> List[str]:
     rank = {f"{folder}/{stage}.o": k for k, stage in enumerate(STAGES[folder])}
     return [f"{user} calls back into {maker}: {symbol}" for (user, maker), symbol in sorted(calls_of(symbols).items())
             if rank.get(maker, len(rank)) < rank.get(user, -1)]
+
+
+def turns_of(symbols: Mapping[str, str]) -> List[List[str]]:
+    """Returns the groups of objects of one folder whose functions call each other in a circle."""
+    graph: Graph = {}
+    for user, maker in calls_of(symbols, "T"):
+        if os.path.dirname(user) == os.path.dirname(maker):
+            graph.setdefault(user, set()).add(maker)
+    return circles_of(graph)
+
+
+def walks_of(symbols: Mapping[str, str], roots: str) -> Iterator[str]:
+    """Yields a row for each walk from a function whose name matches `roots`."""
+    graph: Graph = {}
+    for user, maker in calls_of(symbols, "T"):
+        graph.setdefault(user, set()).add(maker)
+    for start, root in sorted((name, line.split()[0]) for name, text in symbols.items()
+                              for line in text.splitlines() if re.match(rf"(?:{roots}) T", line)):
+        reached, new = set(), {start}
+        while new:
+            reached |= new
+            new = {maker for user in new for maker in graph.get(user, ())} - reached
+        circles = circles_of({user: graph.get(user, set()) & reached for user in reached})
+        back = sum(len(graph[user] & set(circle)) for circle in circles for user in circle)
+        calls = sum(len(graph.get(user, set()) & reached) for user in reached)
+        yield f"{root:24}{len(reached):6}{calls:7}{back:12}"
 
 
 # ---- rungs --------------------------------------------------------------------------------------
@@ -329,6 +359,9 @@ def check_checks() -> List[str]:
     up = {**down, "common/base/c.o": "g U\nf U\n"}
     if check_calls(down) or len(check_calls(up)) != 1:
         faults.append("a call from base to io is not found")
+    circle = {"a/x.o": "f U\nh T 0 1\n", "a/y.o": "f T 0 1\nh U\n", "b/z.o": "f U\n"}
+    if turns_of(circle) != [["a/x.o", "a/y.o"]] or not next(walks_of(circle, "f")).endswith("2"):
+        faults.append("files that call each other in a circle are not found")
     folder = "apps/fun3d-mcpi/input"
     if len(check_stages(folder, {f"{folder}/order.o": "f U\n", f"{folder}/graph.o": "f T 0 1\ng U\n",
                                  f"{folder}/part.o": "g T 0 1\n"})) != 1:
@@ -343,9 +376,17 @@ def main() -> int:
     build = Path(sys.argv[2] if len(sys.argv) > 2 else os.environ.get("abs_top_builddir", str(root)))
     faults = check_checks() + check_sources(root)
     if (build / "Makefile").is_file() and shutil.which("nm"):
-        faults += check_calls(symbols_of(build, objects_of(root, build, "common")))
+        symbols = {part: symbols_of(build, objects_of(root, build, part)) for part in
+                   ("common", *(f"apps/{app}" for app in apps_of(root)))}
+        faults += check_calls(symbols["common"])
+        faults += ["call each other: " + ", ".join(circle) for part in symbols.values() for circle in turns_of(part)]
         for folder in STAGES:
-            faults += check_stages(folder, symbols_of(build, objects_of(root, build, folder)))
+            faults += check_stages(folder, {name: text for name, text in symbols["/".join(folder.split("/")[:2])].items()
+                                            if name.startswith(folder + "/")})
+        print("walk from                files  calls  led back by")
+        for part in symbols.values():
+            for row in walks_of(part, r"rt_app_main|(?!rt_)\w+_(?:input|problem)_new"):
+                print(row)
         faults += check_asm(root, build)
     else:
         print("not checked: calls between objects and make asm (nothing is built)")

@@ -198,29 +198,6 @@ static void sweeps_result(const void *solver, rt_result_t *out)
 
 /* --- two ladders --- */
 
-const char *mcpi_fixed_refuse(const rt_kernels_t *self, const void *config, rt_text_t *why)
-{
-    const mcpi_config_t *c = config;
-    (void)self;
-    return c->nb <= MCPI_FIXED_NB ? NULL
-                                  : rt_text(why,
-                                            "it is compiled for blocks of 4 to %d, and "
-                                            "--block-size is %d",
-                                            MCPI_FIXED_NB, (int)c->nb);
-}
-
-const char *mcpi_flow_refuse(const rt_kernels_t *self, const void *config, rt_text_t *why)
-{
-    const mcpi_config_t *c = config;
-    (void)self;
-    if (strcmp(c->walls, "none") == 0)
-        return "a flow needs a body, and --walls none leaves it without";
-    return c->nb == MCPI_Q
-               ? NULL
-               : rt_text(why, "a flow has 5 unknowns per vertex, and --block-size is %d",
-                         (int)c->nb);
-}
-
 /* Without --rung and --ladder: sweeps. */
 static const char *const *default_rungs(const rt_run_t *run, rt_kind_t kind, rt_text_t *why)
 {

@@ -153,6 +153,29 @@ void mcpi_digest(const void *problem, rt_digest_t *digest)
 
 /* --- all of it --- */
 
+const char *mcpi_fixed_refuse(const rt_kernels_t *self, const void *config, rt_text_t *why)
+{
+    const mcpi_config_t *c = config;
+    (void)self;
+    return c->nb <= MCPI_FIXED_NB ? NULL
+                                  : rt_text(why,
+                                            "it is compiled for blocks of 4 to %d, and "
+                                            "--block-size is %d",
+                                            MCPI_FIXED_NB, (int)c->nb);
+}
+
+const char *mcpi_flow_refuse(const rt_kernels_t *self, const void *config, rt_text_t *why)
+{
+    const mcpi_config_t *c = config;
+    (void)self;
+    if (strcmp(c->walls, "none") == 0)
+        return "a flow needs a body, and --walls none leaves it without";
+    return c->nb == MCPI_Q
+               ? NULL
+               : rt_text(why, "a flow has 5 unknowns per vertex, and --block-size is %d",
+                         (int)c->nb);
+}
+
 /* Returns whether rungs of a ladder may run; other: the other ladder. */
 static bool wants(const rt_run_t *run, const char *ladder, const char *other)
 {

@@ -8,26 +8,6 @@
 
 enum { CASE_FILE_BYTES = 1 << 16 }; /* a case file is a page: a larger file is a mistake */
 
-/* --- the sets as one list --- */
-
-bool rt_opt_slot_at(const rt_opt_set_t *sets, int n_sets, int i, rt_opt_slot_t *slot)
-{
-    for (int s = 0; s < n_sets; i -= sets[s++].n)
-        if (i < sets[s].n) {
-            *slot = (rt_opt_slot_t){&sets[s].options[i], &sets[s]};
-            return true;
-        }
-    return false;
-}
-
-bool rt_opt_slot_find(const rt_opt_set_t *sets, int n_sets, const char *name, rt_opt_slot_t *slot)
-{
-    for (int i = 0; rt_opt_slot_at(sets, n_sets, i, slot); i++)
-        if (strcmp(slot->option->name, name) == 0)
-            return true;
-    return false;
-}
-
 /* Finds faults of a table that would otherwise show as an option that cannot be set. */
 static void check_tables(const rt_opt_set_t *sets, int n_sets)
 {
@@ -45,33 +25,6 @@ static void check_tables(const rt_opt_set_t *sets, int n_sets)
         RT_EXPECT(o->type != RT_OPT_CHOICE || (o->choices && o->choices[0]), RT_INVALID,
                   "option '%s' has no choices", o->name);
     }
-}
-
-/* Returns the least number of letters inserted, deleted or replaced that turn a into b
- * (Levenshtein). Only the first 63 letters of a name count. */
-static int edit_distance(const char *a, const char *b)
-{
-    int row[64];
-    int n = (int)strnlen(b, 63);
-    for (int j = 0; j <= n; j++)
-        row[j] = j;
-    for (int i = 1; i < 64 && a[i - 1]; i++) {
-        int diagonal = row[0];
-        row[0] = i;
-        for (int j = 1; j <= n; j++) {
-            int replaced = diagonal + (a[i - 1] != b[j - 1]);
-            int shorter = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            diagonal = row[j];
-            row[j] = replaced < shorter ? replaced : shorter;
-        }
-    }
-    return row[n];
-}
-
-void rt_opt_nearer(const char *wrong, const char *name, const char **best)
-{
-    if (!*best || edit_distance(wrong, name) < edit_distance(wrong, *best))
-        *best = name;
 }
 
 /* --- case files --- */

@@ -109,6 +109,8 @@ int rt_app_main(const rt_app_t *app, int argc, char **argv)
             rt_print_version(app);
     } else {
         rt_options_check(&run);
+        if (run.opt.size)
+            rt_size_check(run.opt.size);
         start_devices(&run);
         if (!run.opt.list)
             status = run_program(&run);

@@ -234,8 +234,6 @@ void rt_options_check(rt_run_t *run)
         rt_refuse(RT_USAGE, "--picture: %s has no picture to write", run->app->name);
     if (opt->dry_run && opt->json)
         rt_refuse(RT_USAGE, "--dry-run runs nothing: leave --json out");
-    if (opt->size)
-        rt_size_check(opt->size);
     rt_transport_check(opt->transport);
     check_outputs(run);
 }

@@ -210,10 +210,3 @@ void rt_run_destroy(rt_run_t *run)
     free(run->config);
     run->config = NULL;
 }
-
-void rt_run_configure(rt_run_t *run)
-{
-    rt_input_destroy(run);
-    run->app->configure(run);
-    rt_tuning_resolve(run);
-}

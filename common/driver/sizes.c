@@ -106,6 +106,13 @@ static bool scale_fits(rt_run_t *run, int64_t scale, double target)
     return run->app->extents(run, scale) && extents_fit(run, target);
 }
 
+void rt_run_configure(rt_run_t *run)
+{
+    rt_input_destroy(run);
+    run->app->configure(run);
+    rt_tuning_resolve(run);
+}
+
 /* Scale 1 is taken even if it does not fit: the rungs then say what they lack. */
 void rt_run_size(rt_run_t *run, double target_bytes)
 {

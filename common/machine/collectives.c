@@ -10,46 +10,19 @@
 #include "base/error.h"
 #include "machine/comm.h"
 #include "machine/comm_mpi.h"
-#include "machine/timer.h"
 
 /* Every function below returns, or dies, before it needs MPI if there is none. */
 
-typedef enum { SUM, MAX, MIN } reduction_t;
-
-/* Reduces x[n] of doubles or, if whole, of int64_t. */
-static void reduce(void *x, int n, bool whole, reduction_t how)
+void rt_comm_reduce(void *x, int n, bool whole, rt_reduction_t how)
 {
     if (rt_comm_size() == 1)
         return;
-    rt_comm_meet();
-    rt_timer_start("sum", RT_CPU);
 #if RT_HAVE_MPI
-    const MPI_Op op[] = {[SUM] = MPI_SUM, [MAX] = MPI_MAX, [MIN] = MPI_MIN};
+    const MPI_Op op[] = {[RT_SUM] = MPI_SUM, [RT_MAX] = MPI_MAX, [RT_MIN] = MPI_MIN};
     MPI_Allreduce(MPI_IN_PLACE, x, n, whole ? MPI_INT64_T : MPI_DOUBLE, op[how], rt_comm_all());
 #else
     (void)x, (void)n, (void)whole, (void)how;
 #endif
-    rt_timer_stop("sum");
-}
-
-void rt_comm_sum(double *x, int n)
-{
-    reduce(x, n, false, SUM);
-}
-
-void rt_comm_max(double *x, int n)
-{
-    reduce(x, n, false, MAX);
-}
-
-void rt_comm_min(double *x, int n)
-{
-    reduce(x, n, false, MIN);
-}
-
-void rt_comm_sum_i64(int64_t *x, int n)
-{
-    reduce(x, n, true, SUM);
 }
 
 void rt_comm_barrier(void)
@@ -142,20 +115,11 @@ void rt_comm_allgather(const void *mine, size_t bytes, void *all)
 int rt_comm_agree(char *line, size_t len)
 {
     double first = line[0] ? rt_comm_rank() : rt_comm_size();
-    rt_comm_min(&first, 1);
+    rt_comm_reduce(&first, 1, false, RT_MIN);
     if (first == rt_comm_size())
         return -1;
     rt_comm_bcast(line, len, (int)first);
     return (int)first;
-}
-
-void rt_comm_meet(void)
-{
-    if (rt_comm_size() == 1 || !rt_timer_enabled())
-        return;
-    rt_timer_start("waiting", RT_CPU);
-    rt_comm_barrier();
-    rt_timer_stop("waiting");
 }
 
 void *rt_comm_exchange(const void *send, const int64_t *nsend, size_t unit, int64_t *nrecv)

@@ -38,6 +38,9 @@ void rt_comm_sum(double *x, int n);
 void rt_comm_max(double *x, int n);
 void rt_comm_min(double *x, int n);
 void rt_comm_sum_i64(int64_t *x, int n);
+/* Reduces x[n] of doubles or, if whole, of int64_t: the same without timers. */
+typedef enum { RT_SUM, RT_MAX, RT_MIN } rt_reduction_t;
+void rt_comm_reduce(void *x, int n, bool whole, rt_reduction_t how);
 /* Copies `bytes` of host memory from rank `root` to all. */
 void rt_comm_bcast(void *data, size_t bytes, int root);
 /* Gathers `bytes` of each rank into all[size * bytes] on every rank, by rank. */

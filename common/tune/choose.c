@@ -4,6 +4,22 @@
 #include "app/context.h"
 #include "tune/force.h"
 
+int rt_find_value(const rt_parameter_t *parameter, const char *value)
+{
+    for (int v = 0; parameter->values[v]; v++)
+        if (strcmp(parameter->values[v], value) == 0)
+            return v;
+    return -1;
+}
+
+int rt_find_parameter(const rt_force_t *f, const char *name)
+{
+    for (int p = 0; p < f->parameters; p++)
+        if (strcmp(f->parameter[p].name, name) == 0)
+            return p;
+    return -1;
+}
+
 enum { NAME = 128 };
 
 /* Reads the next NAME=VALUE of a list; returns false at its end. Refuses anything else. */

@@ -37,30 +37,29 @@ struct rt_tuning {
     int notes;
 };
 
-/* --- tune.c --- */
+/* --- force.c --- */
 
 /* Returns the record of a rung. */
 rt_force_t *rt_force_of(const rt_run_t *run, const rt_rung_t *rung);
+/* Sets its choice to the default: the initial values, or the nearest to them that the rung allows. */
+void rt_force_default(const rt_run_t *run, rt_force_t *f);
 /* Sets what rt_tune_choice says from now on. */
 void rt_force_choice(const rt_run_t *run, const rt_rung_t *rung, const int *choice);
 /* Return the number of combinations of values, and set choice to number `index` of them. */
 int64_t rt_force_combinations(const rt_force_t *f);
 void rt_force_combination(const rt_force_t *f, int64_t index, int *choice);
-/* Return the index of the name, or -1. */
-int rt_find_value(const rt_parameter_t *parameter, const char *value);
-int rt_find_parameter(const rt_force_t *f, const char *name);
-
-/* --- choose.c --- */
-
-/* Overrides the choice in force with the values of --choose. */
-void rt_choose_apply(const rt_run_t *run, rt_force_t *f);
-
-/* --- print.c --- */
-
 /* Writes "block=4 unroll=yes"; returns text->text. */
 const char *rt_force_text(const rt_force_t *f, const int *choice, rt_text_t *text);
 /* Returns {"block": "4", "unroll": "yes"}, which the caller releases or gives away. */
 json_t *rt_force_json(const rt_force_t *f, const int *choice);
+
+/* --- choose.c --- */
+
+/* Return the index of the name, or -1. */
+int rt_find_value(const rt_parameter_t *parameter, const char *value);
+int rt_find_parameter(const rt_force_t *f, const char *name);
+/* Overrides the choice in force with the values of --choose. */
+void rt_choose_apply(const rt_run_t *run, rt_force_t *f);
 
 /* --- store.c --- */
 
@@ -78,7 +77,7 @@ json_t *rt_store_point(const rt_run_t *run);
 /* Returns a new entry for this run and rung. */
 json_t *rt_store_entry(const rt_run_t *run, const rt_rung_t *rung, const int *choice,
                        double seconds);
-/* Adds entries (of rank 0) to the target, and puts them in force. What cannot be written is noted
+/* Adds entries (of rank 0) to the target, from where rt_tuning_resolve puts them in force. What cannot be written is noted
  * (rt_unwritten). Collective. */
 void rt_store_adopt(rt_run_t *run, json_t *fresh);
 

@@ -5,24 +5,6 @@
 #include "machine/comm.h"
 #include "tune/force.h"
 
-const char *rt_force_text(const rt_force_t *f, const int *choice, rt_text_t *text)
-{
-    rt_text(text, "%s", f->parameters ? "" : "as it is");
-    for (int p = 0; p < f->parameters; p++)
-        rt_text_add(text, "%s%s=%s", p ? " " : "", f->parameter[p].name,
-                    f->parameter[p].values[choice[p]]);
-    return text->text;
-}
-
-json_t *rt_force_json(const rt_force_t *f, const int *choice)
-{
-    json_t *object = json_object();
-    RT_EXPECT(object, RT_MEMORY, "no memory for a choice");
-    for (int p = 0; p < f->parameters; p++)
-        rt_json_text(object, f->parameter[p].name, f->parameter[p].values[choice[p]]);
-    return object;
-}
-
 static const char *point_text(json_t *point, json_int_t ranks, rt_text_t *text)
 {
     const char *name;

@@ -418,6 +418,7 @@ rt_status_t rt_tune_search(rt_run_t *run, const rt_tune_plan_t *plan, json_t *ro
                 fresh,
                 rt_store_entry(run, s[i].rung, s[i].trial[s[i].chosen].choice, s[i].seconds));
     rt_store_adopt(run, fresh);
+    rt_tuning_resolve(run);
     if (rt_comm_rank() == 0) {
         print_found(s, n, run->opt.isolated);
         if (*path && rt_all_written())

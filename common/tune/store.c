@@ -273,5 +273,4 @@ void rt_store_adopt(rt_run_t *run, json_t *fresh)
     t->file = rt_tune_file_parse(t->path, text, bytes, why, sizeof why);
     RT_EXPECT(t->file, RT_INVALID, "a tuning file that was just made: %s", why);
     free(text);
-    rt_tuning_resolve(run);
 }

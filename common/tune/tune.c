@@ -12,8 +12,6 @@
 #include "app/context.h"
 #include "tune/force.h"
 
-enum { MOST_DEFAULTS = 1 << 20 }; /* combinations that are looked at for a default */
-
 void rt_tuning_new(rt_run_t *run)
 {
     run->tuning = calloc(1, sizeof *run->tuning);
@@ -28,82 +26,6 @@ void rt_tuning_destroy(rt_run_t *run)
     rt_tune_file_free(run->tuning->file);
     free(run->tuning);
     run->tuning = NULL;
-}
-
-int rt_find_value(const rt_parameter_t *parameter, const char *value)
-{
-    for (int v = 0; parameter->values[v]; v++)
-        if (strcmp(parameter->values[v], value) == 0)
-            return v;
-    return -1;
-}
-
-int rt_find_parameter(const rt_force_t *f, const char *name)
-{
-    for (int p = 0; p < f->parameters; p++)
-        if (strcmp(f->parameter[p].name, name) == 0)
-            return p;
-    return -1;
-}
-
-static int count_values(const rt_parameter_t *parameter)
-{
-    int n = 0;
-    while (parameter->values[n])
-        n++;
-    return n;
-}
-
-int64_t rt_force_combinations(const rt_force_t *f)
-{
-    int64_t n = 1;
-    for (int p = 0; p < f->parameters; p++)
-        n *= count_values(&f->parameter[p]);
-    return n;
-}
-
-void rt_force_combination(const rt_force_t *f, int64_t index, int *choice)
-{
-    memset(choice, 0, RT_TUNE_PARAMETERS * sizeof *choice);
-    for (int p = 0; p < f->parameters; p++) {
-        const int n = count_values(&f->parameter[p]);
-        choice[p] = (int)(index % n);
-        index /= n;
-    }
-}
-
-/* --- defaults --- */
-
-/* Finds the allowed choice that differs from the initial one in the fewest parameters. The initial
- * one is rarely refused, so the exhaustive search is rarely needed. */
-static void find_default(const rt_run_t *run, rt_force_t *f)
-{
-    int choice[RT_TUNE_PARAMETERS], least = INT_MAX;
-    for (int p = 0; p < f->parameters; p++)
-        f->fallback[p] = f->parameter[p].initial;
-    if (f->parameters == 0 || !rt_rung_refuse_choice(f->rung, run->config, f->fallback))
-        return;
-    const int64_t n = rt_force_combinations(f);
-    for (int64_t i = 0; i < n && i < MOST_DEFAULTS; i++) {
-        int changes = 0;
-        rt_force_combination(f, i, choice);
-        for (int p = 0; p < f->parameters; p++)
-            changes += choice[p] != f->parameter[p].initial;
-        if (changes < least && !rt_rung_refuse_choice(f->rung, run->config, choice)) {
-            least = changes;
-            memcpy(f->fallback, choice, sizeof choice);
-        }
-    }
-}
-
-static void set_default(const rt_run_t *run, rt_force_t *f)
-{
-    memset(f->fallback, 0, sizeof f->fallback);
-    f->parameter = rt_rung_parameters(f->rung, &f->parameters);
-    find_default(run, f);
-    memcpy(f->choice, f->fallback, sizeof f->choice);
-    f->from = FROM_DEFAULT;
-    f->entry = NULL;
 }
 
 /* --- entries --- */
@@ -159,42 +81,10 @@ void rt_tuning_resolve(rt_run_t *run)
         rt_store_look(run);
     for (int i = 0; i < run->app->n_rungs; i++) {
         rt_force_t *f = rt_force_of(run, &run->app->ladder[i]);
-        set_default(run, f);
+        rt_force_default(run, f);
         apply_entry(run, f);
         rt_choose_apply(run, f);
     }
-}
-
-rt_force_t *rt_force_of(const rt_run_t *run, const rt_rung_t *rung)
-{
-    struct rt_tuning *t = run->tuning;
-    const int n = run->app->n_rungs;
-    RT_EXPECT(t, RT_INVALID, "a run that was not set up");
-    if (!t->force)
-        t->force = calloc((size_t)n + 1, sizeof *t->force);
-    RT_EXPECT(t->force, RT_MEMORY, "no memory for the parameters of %d rungs", n);
-    int i = 0;
-    while (i < n && rung != &run->app->ladder[i])
-        i++;
-    rt_force_t *f = &t->force[i];
-    if (!f->rung || i == n) {
-        f->rung = rung;
-        set_default(run, f);
-        rt_choose_apply(run, f);
-    }
-    return f;
-}
-
-const int *rt_tune_choice(const rt_run_t *run, const rt_rung_t *rung)
-{
-    return rt_force_of(run, rung)->choice;
-}
-
-void rt_force_choice(const rt_run_t *run, const rt_rung_t *rung, const int *choice)
-{
-    rt_force_t *f = rt_force_of(run, rung);
-    memcpy(f->choice, choice, sizeof f->choice);
-    f->from = FROM_SEARCH;
 }
 
 const char *rt_tuning_obstacle(const rt_run_t *run, const rt_rung_t *rung, rt_text_t *why)

@@ -25,21 +25,6 @@ void mcpi_march_forces(const mcpi_march_t *m, double *drag, double *lift)
     *lift = (force[2] * u[0] - force[0] * u[2]) / speed / unit;
 }
 
-mcpi_tally_t mcpi_march_tally(const mcpi_march_t *m)
-{
-    mcpi_tally_t sum = {.cfl = {INFINITY, 0}};
-    for (int64_t k = 0; k < m->steps; k++) {
-        const mcpi_step_t *s = m->history + k;
-        sum.sweeps += s->sweeps;
-        sum.scaled += s->scaled;
-        sum.back += s->back;
-        sum.cfl[0] = fmin(sum.cfl[0], s->cfl);
-        sum.cfl[1] = fmax(sum.cfl[1], s->cfl);
-        sum.sweeps_most = s->sweeps > sum.sweeps_most ? s->sweeps : sum.sweeps_most;
-    }
-    return sum;
-}
-
 /* Returns how many residuals are known: one more than steps if the last state was measured. */
 static int64_t known(const mcpi_march_t *m)
 {

@@ -87,7 +87,7 @@ enum { NEK_SEED_X = 1, NEK_SEED_Y, NEK_SEED_P, NEK_SEED_R, NEK_SEED_X0, NEK_SEED
 /* Compares every kernel of the rung with the reference. */
 void nek_check_kernels(nek_bench_t *t);
 
-/* --- verify.c --- */
+/* --- left.c --- */
 
 /* Checks that the last solve has the same bits again, with other numbers of threads, some of them
  * stopped at random. */

@@ -66,44 +66,6 @@ static void sum_copies(const void *bench, double *x)
  * its history is then as chaotic as that of a long solve. */
 enum { MOST_FEW = 12 };
 
-/* A solve that is repeated, and what its residual history was at first. */
-typedef struct {
-    nek_solver_t *s;
-    const double *history;
-    size_t bytes;
-} repeat_t;
-
-static void solve_again(void *repeat)
-{
-    const repeat_t *r = repeat;
-    nek_erase(r->s);
-    nek_solve(r->s);
-}
-
-static double differs(void *repeat)
-{
-    const repeat_t *r = repeat;
-    return memcmp(r->history, r->s->history, r->bytes) != 0;
-}
-
-/* Sums may depend neither on the number of threads nor on which thread comes first. GPU and Kokkos
- * kernels have their own threads, so their solve is repeated unchanged. */
-void nek_check_bits(nek_bench_t *t)
-{
-    nek_solver_t *s = t->s;
-    const bool is_cpu = s->rung->kind == RT_CPU;
-    const int threads = rt_threads();
-    if (s->rung->kind == RT_OPENACC) /* no directive orders a sum */
-        return;
-    double *history = rt_clone(s->history, (size_t)s->done + 1, sizeof *history, RT_HOST);
-    repeat_t r = {s, history, ((size_t)s->done + 1) * sizeof *history};
-    if (is_cpu)
-        rt_threads_set(threads > 1 ? 1 : 3);
-    rt_compare_bits(solve_again, differs, &r, is_cpu, t->verdict);
-    rt_threads_set(threads);
-    RT_FREE(history, RT_HOST);
-}
-
 /* Checks a solve that cannot have been prepared: it has another right-hand side and another number
  * of iterations. */
 static void check_short_solve(nek_bench_t *t)
@@ -162,26 +124,6 @@ void nek_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
         RT_FREE(*arrays[i], RT_HOST);
     if (!s->to_tolerance)
         check_short_solve(&t);
-}
-
-/*
- * Compares r of the recurrence with w = b - A x. They differ only by the rounding errors of each
- * step, which add up and are never amplified (Greenbaum 1997): at most (iterations + 1) eps times
- * the steps of one value times |A| max |x_k|, and |x_k| only grows. This does not depend on
- * orthogonality, so the bound holds where histories can no longer be compared. It detects a step
- * missing in x, or an x from elsewhere. Overwrites w.
- */
-void nek_check_gap(const nek_problem_t *p, const nek_left_t *left, double *w, double size,
-                   double bound, double Ax, rt_verdict_t *verdict)
-{
-    const double norm = sqrt(nek_oracle_dot(p, left->r, left->r));
-    for (int64_t q = 0; q < p->view.points; q++)
-        w[q] -= left->r[q];
-    rt_verdict_check(verdict, "last of the history = |r| (eps |r|)",
-                     fabs(norm - left->history[left->done]) / (RT_EPS * size),
-                     8 + nek_sum_steps(p->config));
-    rt_verdict_check(verdict, "r of the recurrence = b - Ax (|A||x|)",
-                     sqrt(nek_oracle_dot(p, w, w)) / Ax, bound);
 }
 
 /* Judges what a solve of a fixed number of iterations left; returns the true residual. The
