@@ -103,6 +103,7 @@ rt_scripts = \
 	tests/suite/browser.sh \
 	tests/suite/completion.sh \
 	tests/suite/links.sh \
+	tests/suite/contribute.sh \
 	tests/suite/outside.sh \
 	tests/suite/races.sh \
 	tests/suite/reproducible.sh \
