@@ -84,7 +84,8 @@ mkdir class class/absent class/right
 cp "$scalar" class/right/scalar.c
 sed 's/&t->add_k, Dt, ut, w/\&t->add_k, D, ut, w/' "$scalar" >class/wrong.c
 # an endless loop that sleeps: it takes its time limit, and no processor time of other tests
-sed 's/^    nek_transpose(n.*/    int pause(void);\n    for (volatile int i = 0; i < 1;) pause();\n&/' "$scalar" >class/loops.c
+[ -z "${RT_CHECK_LONG:-}" ] ||
+    sed 's/^    nek_transpose(n.*/    int pause(void);\n    for (volatile int i = 0; i < 1;) pause();\n&/' "$scalar" >class/loops.c
 sed 's/^    nek_transpose(n.*/    *(volatile int *)8 = 1;\n&/' "$scalar" >class/crashes.c
 sed 's/^    nek_transpose(n.*/    int wrong(\n&/' "$scalar" >class/not_c.c
 ln -s "$scalar" class/link.c
@@ -108,11 +109,11 @@ fi
 HOME=$PWD/home TMPDIR=$PWD/tmp ends 1 sh -c '[ ! -e class/attacks.c ] || sed -i "s/^#define GRADER 0/#define GRADER $$/" class/attacks.c; exec "$@"' sh \
     $rooftop grade nekbone scalar class/* --build "$top" --seconds 0 --time-limit 6 --trust \
     --csv class.csv -- --device cpu $tiny
-says "nekbone scalar: 1 of $((7 + ${#confined} / 60)) right"
+says "nekbone scalar: 1 of $(ls class | wc -l) right"
 cmp -s "$scalar" class/right/scalar.c && [ "$(cat home/.bashrc)" = mine ] || fail "a submission wrote a file that is not its own"
 left=$(grep -l "$PWD/tmp" /proc/[0-9]*/cmdline 2>/dev/null) && fail "a process of a submission is left: $left"
 [ -z "$(ls tmp)" ] || fail "left in the temporary folder: $(ls tmp)"
-{ [ -z "$confined" ] || echo "$confined"; cat; } <<'end' | sort >want
+{ [ -z "$confined" ] || echo "$confined"; cat; } <<'end' | { [ -e class/loops.c ] && cat || grep -v ^loops; } | sort >want
 absent '': class/absent/scalar.c: No such file or directory
 crashes 'INVALID': the program crashed (ended by SIGSEGV)
 link '': class/link.c: a link
