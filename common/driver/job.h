@@ -91,7 +91,7 @@ rt_plan_t rt_plan_trial(double seconds, double give_up);
  * Collective, as are the others. */
 void rt_time_rung(const rt_app_t *app, void *solver, const rt_plan_t *plan, rt_meter_t *meter,
                   rt_outcome_t *out);
-/* Times another set, of at least so many seconds, which replaces the last. */
+/* Times another set, of at least that number of seconds, which replaces the last. */
 void rt_time_again(const rt_app_t *app, void *solver, const rt_plan_t *plan, double seconds,
                    rt_meter_t *meter, rt_outcome_t *out);
 /* Times the kernel alone; a unit is a call. */

@@ -182,7 +182,7 @@ static void check_only(const rt_app_t *app, const rt_options_t *opt)
               names.text);
 }
 
-/* Refuses an output that is a file of another option. */
+/* Refuses an output that would overwrite a file of another option. */
 static void check_output(rt_run_t *run, const char *name, const char *path)
 {
     rt_opt_set_t sets[RT_OPTION_SETS];

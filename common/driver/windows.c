@@ -107,7 +107,7 @@ static int sampled_solve(int i, int n, rt_outcome_t *out)
     return random / 2 % (uint64_t)(i + 1) == 0 ? (int)(rt_hash(0, random) % (uint64_t)n) : n;
 }
 
-/* Times one window of at least so many solves, and returns how many they were. */
+/* Times one window of at least that number of solves, and returns how many they were. */
 static int time_window(const rt_app_t *app, void *solver, const rt_plan_t *plan, int least,
                        int sample, double *seconds, rt_outcome_t *out)
 {
@@ -204,7 +204,7 @@ void rt_time_again(const rt_app_t *app, void *solver, const rt_plan_t *plan, dou
     time_set(app, solver, &longer, timed_solve(app, solver, out), meter, out);
 }
 
-/* Returns the seconds of so many calls of the kernel alone, on the slowest rank. */
+/* Returns the seconds of that number of calls of the kernel alone, on the slowest rank. */
 static double timed_calls(const rt_app_t *app, void *solver, int calls)
 {
     double seconds = app->extras->isolated(solver, calls);

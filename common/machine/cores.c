@@ -193,7 +193,7 @@ static int try_threads(int n, size_t stack, int *started, size_t *least_stack)
     return error;
 }
 
-/* Says in *fault what is wrong with so many threads on this rank. */
+/* Says in *fault what is wrong with that number of threads on this rank. */
 static void check_threads(long long n, rt_text_t *fault)
 {
     const char *remedy = "use fewer (--threads), or raise the limits (ulimit -u, ulimit -v)";

@@ -79,7 +79,7 @@ void rt_meter_destroy(rt_meter_t *meter); /* NULL is allowed */
 /* Measures the roofline of Karp et al. (section V): `loads_and_stores` copies of an array of
  * `bytes` within the processor's memory, one for each time that an iteration of the app touches an
  * array. The `distinct` arrays are used in the rotation that the app would have; there are fewer if
- * memory does not allow so many. Collective. Returns seconds per iteration, *halved* because a copy
+ * memory does not allow them. Collective. Returns seconds per iteration, *halved* because a copy
  * moves each byte twice; the most over the ranks. */
 double rt_ceiling_replay(rt_kind_t kind, int loads_and_stores, int distinct, size_t bytes,
                          double seconds);

@@ -115,7 +115,7 @@ static bool lists_right(const alya_patches_t *p, const alya_patch_head_t *head)
            head->rows <= (uint32_t)p->shape.nodes + 4 * most / ALYA_PATCH_ROW;
 }
 
-/* Are the nodes distinct, and do they give back the elements? */
+/* Checks that the nodes are distinct and give back the elements. */
 static bool nodes_right(const alya_mesh_t *mesh, const alya_patches_t *p,
                         const alya_patch_head_t *head)
 {
@@ -134,7 +134,7 @@ static bool nodes_right(const alya_mesh_t *mesh, const alya_patches_t *p,
     return right;
 }
 
-/* Is the top bit set exactly where one row of one patch has the node? */
+/* Checks that the top bit is set exactly where one row of one patch has the node. */
 static bool bits_right(const alya_mesh_t *mesh, const alya_patches_t *p)
 {
     int *rows = calloc((size_t)mesh->nodes, sizeof *rows);

@@ -46,7 +46,7 @@ lost()
 }
 
 # killed SECONDS OPTION...: the second of two ranks is killed amid the kernels of both GPUs, and mpirun learns of it only after
-# so many seconds. All must then be gone at once; and if they are more than a kernel waits, the first rank's must have failed.
+# that number of seconds. All must then be gone at once; and if they are more than a kernel waits, the first rank's must have failed.
 killed()
 {
     late=$1

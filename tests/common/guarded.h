@@ -43,7 +43,7 @@ static inline void guarded_free(char *memory, size_t bytes)
 }
 
 typedef struct {
-    size_t shortest; /* of the file's beginnings that were accepted: so many bytes */
+    size_t shortest; /* in bytes, of the file's beginnings that were accepted */
     size_t refused;  /* of the files in which one bit was flipped */
 } guarded_damage_t;
 

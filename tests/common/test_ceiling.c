@@ -190,7 +190,7 @@ static const double quiet_fma[] = {4, 2, 3};
 enum { SHAPES = 3, ALWAYS = 1 << 30 };
 static struct {
     double pass[RT_LOOPS], fma[2][SHAPES]; /* how many times as long they take */
-    int left;                              /* for so many windows */
+    int left;                              /* windows */
     bool once;                             /* and no longer than the first loop over memory */
     double seconds;                        /* since `start` */
 } noise;
@@ -232,7 +232,7 @@ static double set_lanes(int bits, int shape)
     return rt_loops_host.fma_lanes(64, 0);
 }
 
-/* Makes each loop and shape take `times` as long for so many windows. */
+/* Makes each loop and shape take `times` as long, for that number of windows. */
 static void set_noise(double times, int windows)
 {
     for (int i = 0; i < RT_LOOPS; i++)

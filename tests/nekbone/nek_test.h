@@ -8,7 +8,7 @@
 
 APP_TEST(nek_test, nek_problem_t, nek_config_t)
 
-/* Runs every rung that can solve this problem as the driver does, with at least so many checks. An
+/* Runs every rung that can solve this problem as the driver does; it has at least `checks` checks. An
  * honest rung is never INVALID. */
 static inline void nek_test_rungs(nek_test_t *t, const char *settings, int checks)
 {

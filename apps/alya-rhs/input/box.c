@@ -162,7 +162,7 @@ static bool on_surface(const alya_box_t *box, const int64_t at[3])
     return false;
 }
 
-/* Does one of the cells around this node belong to another rank? */
+/* Returns whether one of the cells around this node belongs to another rank. */
 static bool has_foreign_cell(const maker_t *m, const int64_t at[3])
 {
     const block_t *b = &m->block;

@@ -77,7 +77,7 @@ typedef struct {
     char form_text[16];      /* what stands for it; form points to it then */
 } gfnn_config_t;
 
-/* Does --precond have a network? */
+/* Returns whether --precond has a network. */
 static inline bool gfnn_has_network(const gfnn_config_t *config)
 {
     return config->precond == GFNN_GF8 || config->precond == GFNN_GFM;
@@ -96,25 +96,25 @@ static inline int64_t gfnn_coefs(const gfnn_config_t *config)
     return config->precond == GFNN_GF8 ? (int64_t)GFNN_MAX_COEF : config->kernels;
 }
 
-/* Does the preconditioner read the residual in 16 bits (s->low)? */
+/* Returns whether the preconditioner reads the residual in 16 bits (s->low). */
 static inline bool gfnn_reads_low(const gfnn_config_t *config)
 {
     return gfnn_has_network(config) && config->precision == GFNN_FP16;
 }
 
-/* Does it read the residual in FP32 (s->r32)? */
+/* Returns whether it reads the residual in FP32 (s->r32). */
 static inline bool gfnn_reads_r32(const gfnn_config_t *config)
 {
     return config->precond > GFNN_BJ && !gfnn_reads_low(config);
 }
 
-/* Do conjugate gradients make that as a vector of its own? If r is FP32, it is r itself. */
+/* Returns whether conjugate gradients make that as a vector of its own; if r is FP32, it is r. */
 static inline bool gfnn_needs_r32(const gfnn_config_t *config)
 {
     return gfnn_reads_r32(config) && config->vectors == GFNN_DOUBLE;
 }
 
-/* Are the vectors of conjugate gradients FP32? */
+/* Returns whether the vectors of conjugate gradients are FP32. */
 static inline bool gfnn_is_single(const gfnn_config_t *config)
 {
     return config->vectors == GFNN_SINGLE;

@@ -88,7 +88,7 @@ GFNN_FN void gfnn_strain_product(const gfnn_grid_t *g, const double *x, double m
     gfnn_strain_corners(p, mass, lambda, mu, f);
 }
 
-/* Is corner a of element (i, j, k) a node of the region? */
+/* Returns whether corner a of element (i, j, k) is a node of the region. */
 GFNN_FN bool gfnn_strain_own(const gfnn_region_t *r, int64_t i, int64_t j, int64_t k, int a)
 {
     return gfnn_is_inside(r, i + (a & 1), j + (a >> 1 & 1), k + (a >> 2));

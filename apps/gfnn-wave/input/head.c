@@ -26,8 +26,8 @@ static bool within(const double point[3], const double radius[3], const double a
     return reach(x, radius) < 1 - margin;
 }
 
-/* Is the point inside the ellipsoid with folds of at most `depth`? The sines are computed only
- * where they decide. */
+/* Returns whether the point is inside the ellipsoid with folds of at most `depth`. The sines are
+ * computed only where they decide. */
 static bool folded(const double x[3], const double radius[3], double depth, double phase_xy,
                    double phase_z)
 {

@@ -98,7 +98,7 @@ void gfnn_judge_get(const gfnn_solver_t *s, const gfnn_grid_t *g, rt_type_t type
 
 /* --- own nodes --- */
 
-/* Is this a ghost that no exchange writes, beyond a face that is not periodic? */
+/* Returns whether this is a ghost that no exchange writes, beyond a face that is not periodic. */
 static bool is_outside(const gfnn_box_t *box, int64_t i, int64_t j, int64_t k)
 {
     const int64_t at[3] = {i, j, k};

@@ -188,7 +188,7 @@ static void precondition(gfnn_solver_t *s, const gfnn_method_t *method, bool fir
 }
 
 /* Makes x += alpha p of the iteration before, and p = z + beta p. */
-static void turn(gfnn_solver_t *s, const gfnn_method_t *method, bool first)
+static void update_direction(gfnn_solver_t *s, const gfnn_method_t *method, bool first)
 {
     if (!method->fused)
         precondition(s, method, first);
@@ -213,7 +213,7 @@ typedef struct {
 static void iterate(void *work)
 {
     const iteration_t *i = work;
-    turn(i->solver, i->method, i->first);
+    update_direction(i->solver, i->method, i->first);
     gfnn_apply_p(i->solver);
     update(i->solver, i->method, false);
 }

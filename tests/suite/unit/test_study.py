@@ -17,7 +17,7 @@ tuned / own: nekbone --rung jammed --tune-seconds 5 --isolated $POINTS --element
 
 
 def result(seconds, spread=0.001, **choice):
-    """Returns a run of so many seconds per unit."""
+    """Returns a run of that number of seconds per unit."""
     return program(seconds_per_unit=seconds, spread=spread, window_seconds=[], credited_flop_per_unit=1e9, choice=choice)
 
 

@@ -44,7 +44,7 @@ Outcome = tuple[Optional[Speed], str]  # the speed, or why there is no telling, 
 
 
 def fight(ours: Runner, theirs: Runner, seconds: float, told: Callable[[int], None] = lambda n: None) -> Outcome:
-    """Times both in turns, for at most so many seconds."""
+    """Times both in turns, for at most that number of seconds."""
     begin, turn, ratios, disturbed = time.monotonic(), 0, list[float](), list[str]()
     while len(ratios) < TURNS and len(disturbed) < TURNS:
         if turn and (time.monotonic() - begin) * (turn + 1) / turn > seconds:

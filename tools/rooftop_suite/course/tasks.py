@@ -2,7 +2,7 @@
 
 docs/lessons/exercises/APP/NAME.md has the functions to write, options to run them with, the task in steps, three hints,
 and a starter, which is correct and slow. NAME is the rung that judges it; else the file names the source (**Source.**)
-and a rung on so many ranks (**Judge.**).
+and a rung on that number of ranks (**Judge.**).
 
     **Exercise.** `along_i`, `along_rows` with `--choose loops=lines`: derivatives along i, and along j or k.
     **Source.** `problem.c`
