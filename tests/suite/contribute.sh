@@ -12,6 +12,7 @@ src=$work/src build=$work/build
 mkdir "$src" "$build"
 touch begun
 tar -C "$here" -c --exclude=.git --exclude='*.o' --exclude='*.a' --exclude=autom4te.cache . | tar -C "$src" -x
+chmod -R u+w "$src" # that of make distcheck is not to be written
 
 # change FILE SED: the file of the copy must have what the expression searches.
 change()
