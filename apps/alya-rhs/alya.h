@@ -137,7 +137,5 @@ void alya_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out);
 const char *alya_paper(const rt_run_t *run, const rt_rung_t *rung);
 /* Writes .vtu: the mesh with u and r. Collective. */
 void alya_picture(const void *solver, const char *path);
-/* Returns NULL if that is the ending, else what is wrong. */
-const char *alya_picture_why_not(const char *path);
 
 #endif

@@ -88,10 +88,7 @@ static const char *count_box(alya_config_t *config, rt_text_t *why)
 static void configure(rt_run_t *run)
 {
     alya_config_t *config = run->config;
-    const char *picture = run->opt.picture;
-    const char *why = picture ? alya_picture_why_not(picture) : NULL;
-    if (why)
-        rt_refuse(RT_USAGE, "--picture %s: %s", picture, why);
+    const char *why;
     complete(config);
     rt_run_refuse_ignored(run, config->from_file, "cells jitter growth",
                           "no effect with --mesh FILE");
@@ -169,6 +166,7 @@ static const rt_extras_t extras = {
     .result = result,
     .tune_point = tune_point,
     .picture = alya_picture,
+    .picture_ends = ".vtu",
     .compare = alya_compare,
     .paper = alya_paper,
     .roofline_cases = roofline_cases,

@@ -80,9 +80,6 @@ static void configure(rt_run_t *run)
     if (strcmp(config->symmetry, "auto") == 0)
         config->symmetry = config->from_file ? "none" : "3";
     rt_run_refuse_ignored(run, config->from_file, "surface layers", "no effect with --mesh FILE");
-    const char *why = run->opt.picture ? mcpi_picture_why_not(run->opt.picture) : NULL;
-    if (why)
-        rt_refuse(RT_USAGE, "--picture %s: %s", run->opt.picture, why);
     if (config->from_file)
         return; /* mcpi_input_new reads and checks the file */
     if (!mcpi_count_wing(config))
@@ -291,6 +288,7 @@ static const rt_extras_t extras = {.result = result,
                                    .default_rungs = default_rungs,
                                    .tune_point = tune_point,
                                    .picture = picture,
+                                   .picture_ends = ".vtu",
                                    .compare = mcpi_peers_compare,
                                    .paper = mcpi_paper,
                                    .roofline_cases = roofline_cases,

@@ -221,13 +221,8 @@ static bool extents(rt_run_t *run, int64_t scale)
 
 static void check_picture(const rt_run_t *run)
 {
-    if (!run->opt.picture)
-        return;
-    const char *why = gfnn_picture_why_not(run->opt.picture);
-    if (why)
-        rt_refuse(RT_USAGE, "--picture %s: %s", run->opt.picture, why);
     const rt_rung_t *rung = rt_run_asked(run);
-    if (rung && strcmp(rung->ladder, "solve") != 0)
+    if (run->opt.picture && rung && strcmp(rung->ladder, "solve") != 0)
         rt_refuse(RT_USAGE, "--picture: --rung %s computes no wave; take one that solves",
                   rung->name);
 }
@@ -304,6 +299,7 @@ static const rt_extras_t extras = {
     .result = gfnn_result,
     .tune_point = tune_point,
     .picture = gfnn_picture,
+    .picture_ends = ".vti",
     .compare = gfnn_compare,
     .paper = gfnn_paper,
     .roofline_cases = roofline_cases,

@@ -202,6 +202,5 @@ void gfnn_result(const void *solver, rt_result_t *out);
 /* Writes .vti: u, the residual and the materials. A rung that solves nothing writes nothing.
  * Collective. */
 void gfnn_picture(const void *solver, const char *path);
-const char *gfnn_picture_why_not(const char *path); /* NULL: it can be written */
 
 #endif

@@ -89,8 +89,9 @@ typedef struct {
     /* Returns the seconds on this rank of that many calls of what the parameters change, one after
      * the other on the solver's own data and with nothing between them: for --isolated. */
     double (*isolated)(void *solver, int calls);
-    /* Writes --picture. */
+    /* Writes --picture, whose name ends in picture_ends (".vtu"). */
     void (*picture)(const void *solver, const char *path);
+    const char *picture_ends;
     /* Prints, after the table of --ladder, the app's own comparison of its rungs (such as the
      * paper's ladder). outcomes[n_rungs]; rung NULL: did not run. Rank 0. */
     void (*compare)(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out);

@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/numbers.h"
 #include "driver/job.h"
 #include "halo/transport.h"
 #include "io/json.h"
@@ -232,6 +233,9 @@ void rt_options_check(rt_run_t *run)
         rt_refuse(RT_USAGE, "--roofline compares times: give --seconds more than 0");
     if (opt->picture && !extras->picture)
         rt_refuse(RT_USAGE, "--picture: %s has no picture to write", run->app->name);
+    if (opt->picture && !rt_ends_with(opt->picture, extras->picture_ends))
+        rt_refuse(RT_USAGE, "--picture %.400s: the name must end in %s", opt->picture,
+                  extras->picture_ends);
     if (opt->dry_run && opt->json)
         rt_refuse(RT_USAGE, "--dry-run runs nothing: leave --json out");
     rt_transport_check(opt->transport);

@@ -10,15 +10,7 @@
 #include "config.h"
 #include "../alya.h"
 #include <stdlib.h>
-#include "base/numbers.h"
 #include "io/vtk.h"
-
-const char *alya_picture_why_not(const char *path)
-{
-    return rt_ends_with(path, ".vtu")
-               ? NULL
-               : "the name must end in .vtu (the mesh, u and r, for ParaView)";
-}
 
 static void write_vtu(const alya_mesh_t *mesh, const double *u, const double *r, const char *path)
 {

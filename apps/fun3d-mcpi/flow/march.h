@@ -110,7 +110,6 @@ void mcpi_march_work_done(const mcpi_march_t *m, rt_work_t *work);
 void mcpi_march_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES]);
 /* Writes a .vtu file. Collective. */
 void mcpi_march_picture(const mcpi_march_t *m, const char *path);
-const char *mcpi_picture_why_not(const char *path); /* NULL: it can be written */
 void mcpi_march_result(const void *march, rt_result_t *out);
 void mcpi_march_verify_before(void *march, uint64_t seed, rt_verdict_t *verdict);
 void mcpi_march_verify_after(void *march, rt_verdict_t *verdict);

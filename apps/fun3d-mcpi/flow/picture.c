@@ -10,16 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/numbers.h"
 #include "io/vtk.h"
 #include "march.h"
-
-const char *mcpi_picture_why_not(const char *path)
-{
-    return rt_ends_with(path, ".vtu")
-               ? NULL
-               : "the name must end in .vtu (the flow, for ParaView and rooftop picture)";
-}
 
 /* --- states by vertex, on rank 0 --- */
 

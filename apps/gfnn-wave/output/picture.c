@@ -13,16 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "apps/gfnn-wave/gfnn.h"
-#include "base/numbers.h"
 #include "io/vtk.h"
-
-const char *gfnn_picture_why_not(const char *path)
-{
-    return rt_ends_with(path, ".vti")
-               ? NULL
-               : "the name must end in .vti (u, the residual and the materials, for ParaView and "
-                 "rooftop picture)";
-}
 
 /* Returns the material that a node is shown with: that of the element above it in x, y and z, or
  * the last one. */
