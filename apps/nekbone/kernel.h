@@ -115,8 +115,6 @@ typedef struct {
     void (*set_up)(nek_solver_t *s);
     void (*tear_down)(nek_solver_t *s);
     void (*memory)(const nek_config_t *config, double bytes[RT_SPACES]);
-    /* Not read: the rows of work.c count. */
-    void (*work)(const nek_config_t *config, double P, double S, rt_work_t *work);
 } RT_BY_NAME nek_kernels_t;
 
 /* Returns the rung's table; NULL: not in this build. */

@@ -192,16 +192,6 @@ static void set_up(nek_solver_t *s)
 
 /* --- what it takes --- */
 
-static void work(const nek_config_t *config, double P, double S, rt_work_t *work)
-{
-    const double value = sizeof(double), n = config->n;
-    /* flops: operator 6 (n + n/2) + 15; x and p 4, shift and mask 2, p.v 2 */
-    rt_work_add(work, "element", 1, (9 * n + 23) * P, 9 * value * P, 3 * value * P);
-    if (config->communication)
-        rt_work_add(work, "gather", 1, S, value * S, value * S);
-    rt_work_add(work, "update", 1, 5 * P, 2 * value * P, value * P);
-}
-
 extern "C" const nek_kernels_t nek_fused = {
     .rung = NEK_LINE_RUNG(nek_no_extra),
     .ax = nek_packed_ax,
@@ -212,5 +202,4 @@ extern "C" const nek_kernels_t nek_fused = {
     .set_up = set_up,
     .tear_down = nek_line_tear_down<const double *>,
     .memory = nek_split_memory,
-    .work = work,
 };

@@ -35,11 +35,6 @@ static void set_up(nek_solver_t *s)
     nek_line_set_up_reading<onepass_pass>(s, [](auto n) { return onepass_finish<n(), from_t>; });
 }
 
-static void work(const nek_config_t *config, double P, double S, rt_work_t *work)
-{
-    onepass_work(config, P, S, 6 * sizeof(double), 0, work);
-}
-
 extern "C" const nek_kernels_t nek_onepass = {
     .rung = NEK_LINE_RUNG(onepass_extra<true>),
     .ax = nek_packed_ax,
@@ -50,5 +45,4 @@ extern "C" const nek_kernels_t nek_onepass = {
     .set_up = set_up,
     .tear_down = nek_line_tear_down<from_t>,
     .memory = nek_split_memory,
-    .work = work,
 };

@@ -217,17 +217,4 @@ void onepass_iterations(const nek_solver_t *s, const nek_line_data<typename Fact
     }
 }
 
-/* read: bytes read per point for the factors; flops: to compute them from those */
-static inline void onepass_work(const nek_config_t *config, double P, double S, double read,
-                                double flops, rt_work_t *work)
-{
-    const double value = sizeof(double), n = config->n;
-    /* flops: operator 6 (n + n/2) + 15; r and p 4, x 5 every second time, shift and mask 2, sums 3
-     * + 2 + 2 + 2 */
-    rt_work_add(work, "element", 1, (9 * n + 32.5 + flops) * P, (3.5 * value + read) * P,
-                3.5 * value * P);
-    if (config->communication)
-        rt_work_add(work, "gather", 1, 2 * S, value * S, value * S);
-}
-
 #endif

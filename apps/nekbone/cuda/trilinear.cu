@@ -94,9 +94,8 @@ template <int n> struct trilinear_t : nek_no_turns {
     }
 };
 
-/* Bytes of the vertices, once per element, and flops for the factors of a point: r and s 18, C 27,
- * det 5, f 2, G 36. */
-static const double vertex_bytes = 24 * sizeof(double), factor_flops = 88;
+/* Bytes of the vertices, once per element. */
+static const double vertex_bytes = 24 * sizeof(double);
 
 using data_t = nek_line_data<vertices_t>;
 
@@ -169,12 +168,6 @@ static const char *refuse_choice(const void *options, const int *choice)
                                   onepass_extra<false>);
 }
 
-static void work(const nek_config_t *config, double P, double S, rt_work_t *work)
-{
-    const double n3 = config->n * config->n * config->n;
-    onepass_work(config, P, S, vertex_bytes / n3, factor_flops, work);
-}
-
 extern "C" const nek_kernels_t nek_trilinear = {
     .rung = {.precision = "FP64",
              .reproducible = true,
@@ -190,5 +183,4 @@ extern "C" const nek_kernels_t nek_trilinear = {
     .set_up = set_up,
     .tear_down = tear_down,
     .memory = needed_memory,
-    .work = work,
 };
