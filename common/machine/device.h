@@ -60,6 +60,9 @@ bool rt_kind_on_gpu(rt_kind_t kind);
  * RT_DEVICE is emulated (so that a missing copy is caught); else RT_HOST. */
 rt_space_t rt_kind_space(rt_kind_t kind);
 
+/* Waits for the stream of this rank's GPU; dies on a pending device error. */
+void rt_device_synchronize(void);
+
 const rt_gpu_t *rt_device_gpu(void); /* NULL without */
 const char *rt_device_why_not(void); /* "" with a GPU, else one line of why there is none */
 /* Returns whether every rank has a GPU and no two ranks the same one. If not, text[len] says why

@@ -4,7 +4,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "machine/kokkos.h"
 #if RT_HAVE_CUDA
 #include "machine/cuda.h"
 #endif
@@ -56,19 +55,6 @@ void rt_streams_close(void)
     self.stream = NULL;
     self.open = false;
 #endif
-}
-
-void rt_device_synchronize(void)
-{
-#if RT_HAVE_CUDA
-    if (self.open) {
-        RT_CUDA(cudaStreamSynchronize(rt_stream()));
-        RT_CUDA(cudaGetLastError());
-        return;
-    }
-#endif
-    if (rt_kokkos_on_gpu())
-        rt_kokkos_fence();
 }
 
 /* ---- the side stream ---- */

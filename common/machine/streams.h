@@ -11,8 +11,6 @@ RT_C_BEGIN
 /* Returns the one stream on which everything of this rank is ordered: a cudaStream_t, NULL without
  * a GPU. */
 void *rt_device_stream(void);
-/* Waits for that stream; dies on a pending device error. */
-void rt_device_synchronize(void);
 
 /* Let messages, and the work that belongs to them, run on a second stream of higher priority.
  * Between begin and end rt_device_stream() returns that stream; it starts when the first stream has
