@@ -274,7 +274,7 @@ static bool all_on_stream(const nek_single_t *p)
     return true;
 }
 
-void nek_pcg_set_up(nek_solver_t *s)
+void nek_pcg_set_up(nek_solver_t *s, nek_patch_blocks_t *patch_blocks)
 {
     nek_single_set_up(s);
     const nek_config_t *config = s->problem->config;
@@ -311,9 +311,9 @@ void nek_pcg_set_up(nek_solver_t *s)
     a.partial = RT_NEW(double, d->launch.blocks, s->space);
     if (p->count > 1) {
         for (int l = 0; l < p->count - 1; l++)
-            a.energies += nek_patch_blocks(&s->view, &p->level[l].view);
+            a.energies += patch_blocks(&s->view, &p->level[l].view);
         double *of = a.energy = RT_NEW(double, static_cast<size_t>(a.energies), s->space);
-        for (int l = 0; l < p->count - 1; of += nek_patch_blocks(&s->view, &p->level[l++].view))
+        for (int l = 0; l < p->count - 1; of += patch_blocks(&s->view, &p->level[l++].view))
             p->level[l].view.energy = of;
     }
     a.cg = RT_NEW(nek_cg_t, 1, s->space);

@@ -165,12 +165,12 @@ struct nek_factors_of_cg {
 
 /* --- what solve_cuda.cu gives the preconditioners --- */
 
-void nek_pcg_set_up(nek_solver_t *s);
-void nek_pcg_tear_down(nek_solver_t *s);
-void nek_pcg_memory(const nek_config_t *config, rt_space_t space, double bytes[RT_SPACES]);
 /* Returns the blocks that solve the patches of a level: one entry of nek_level_view_t's energy
  * each. */
-int nek_patch_blocks(const nek_view_t *view, const nek_level_view_t *level);
+typedef int nek_patch_blocks_t(const nek_view_t *view, const nek_level_view_t *level);
+void nek_pcg_set_up(nek_solver_t *s, nek_patch_blocks_t *patch_blocks);
+void nek_pcg_tear_down(nek_solver_t *s);
+void nek_pcg_memory(const nek_config_t *config, rt_space_t space, double bytes[RT_SPACES]);
 void nek_pcg_top(nek_solver_t *s, const float *boxes, const nek_level_view_t *next,
                  const float *from, float *x);
 /* The whole solve. */

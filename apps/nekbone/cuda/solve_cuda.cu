@@ -104,7 +104,7 @@ static void with_block(const nek_view_t *view, const nek_level_view_t *level, F 
     });
 }
 
-int nek_patch_blocks(const nek_view_t *view, const nek_level_view_t *level)
+static int patch_blocks(const nek_view_t *view, const nek_level_view_t *level)
 {
     int blocks = 0;
     with_block(view, level, [&](auto block) {
@@ -116,7 +116,7 @@ int nek_patch_blocks(const nek_view_t *view, const nek_level_view_t *level)
 static void schwarz(const nek_view_t *view, const nek_level_view_t *level, const float *r,
                     float *boxes)
 {
-    const auto blocks = static_cast<unsigned>(nek_patch_blocks(view, level));
+    const auto blocks = static_cast<unsigned>(patch_blocks(view, level));
     with_block(view, level, [&](auto block) {
         rt_launch(false, patches<block.P, block.lines>, blocks, block.all, 0, *level,
                   static_cast<int>(view->elements), r, boxes);
@@ -357,7 +357,12 @@ static const nek_precond_ops_t ops = {.schwarz = schwarz,
                                       .raise = raise,
                                       .top = nek_pcg_top};
 
-static const nek_preconditioner_t preconditioner = {.set_up = nek_pcg_set_up,
+static void set_up(nek_solver_t *s)
+{
+    nek_pcg_set_up(s, patch_blocks);
+}
+
+static const nek_preconditioner_t preconditioner = {.set_up = set_up,
                                                     .tear_down = nek_pcg_tear_down,
                                                     .memory = nek_pcg_memory,
                                                     .ops = &ops,
