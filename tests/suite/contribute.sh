@@ -6,8 +6,8 @@ app=nekbone
 find_python
 here=$inputs/..
 srcdir=$(sed -n 's/^srcdir = //p' "$top/Makefile")
-command -v automake >/dev/null && [ -f "$here/Makefile.in" ] && [ "$srcdir" != . ] ||
-    skip "no automake, or a build in the source folder"
+command -v automake >/dev/null && [ -f "$here/Makefile.in" ] && [[ $srcdir = /* ]] ||
+    skip "no automake, or a build whose configure was not called by an absolute path"
 src=$work/src build=$work/build
 mkdir "$src" "$build"
 touch begun
