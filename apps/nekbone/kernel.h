@@ -59,8 +59,8 @@ typedef struct {
     const int *choice;
 } nek_view_t;
 
-/* A CPU has a partial sum for each block of so many points, and a GPU for at most so many blocks of
- * threads. */
+/* A CPU has a partial sum per NEK_BLOCK points, a GPU one per block of threads, NEK_MOST_BLOCKS at
+ * most. */
 enum { NEK_BLOCK = 1024, NEK_MOST_BLOCKS = 4096 };
 static inline int64_t nek_blocks(int64_t points)
 {

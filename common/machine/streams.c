@@ -9,8 +9,7 @@
 #endif
 
 static struct {
-    bool open;
-    void *stream; /* the one in use: main or side */
+    void *stream; /* the one in use: main or side; NULL: none is open */
     int side_depth;
 #if RT_HAVE_CUDA
     cudaStream_t main, side;
@@ -37,8 +36,7 @@ int rt_streams_open(void)
         status = cudaEventCreateWithFlags(&self.forked, cudaEventDisableTiming);
     if (status == cudaSuccess)
         status = cudaEventCreateWithFlags(&self.joined, cudaEventDisableTiming);
-    self.stream = self.main;
-    self.open = status == cudaSuccess;
+    self.stream = status == cudaSuccess ? self.main : NULL;
 #endif
     return status;
 }
@@ -53,7 +51,6 @@ void rt_streams_close(void)
     self.main = self.side = NULL;
     self.forked = self.joined = NULL;
     self.stream = NULL;
-    self.open = false;
 #endif
 }
 
@@ -61,7 +58,7 @@ void rt_streams_close(void)
 
 void rt_side_begin(void)
 {
-    if (!self.open || self.side_depth++ > 0)
+    if (!self.stream || self.side_depth++ > 0)
         return;
 #if RT_HAVE_CUDA
     RT_CUDA(cudaEventRecord(self.forked, self.main));
@@ -72,7 +69,7 @@ void rt_side_begin(void)
 
 void rt_side_end(void)
 {
-    if (!self.open || --self.side_depth > 0)
+    if (!self.stream || --self.side_depth > 0)
         return;
 #if RT_HAVE_CUDA
     RT_CUDA(cudaEventRecord(self.joined, self.side));
@@ -82,7 +79,7 @@ void rt_side_end(void)
 
 void rt_side_join(void)
 {
-    if (!self.open || self.side_depth > 0)
+    if (!self.stream || self.side_depth > 0)
         return;
 #if RT_HAVE_CUDA
     RT_CUDA(cudaStreamWaitEvent(self.main, self.joined, 0));

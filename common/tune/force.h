@@ -77,8 +77,8 @@ json_t *rt_store_point(const rt_run_t *run);
 /* Returns a new entry for this run and rung. */
 json_t *rt_store_entry(const rt_run_t *run, const rt_rung_t *rung, const int *choice,
                        double seconds);
-/* Adds entries (of rank 0) to the target, from where rt_tuning_resolve puts them in force. What cannot be written is noted
- * (rt_unwritten). Collective. */
+/* Adds entries (of rank 0) to the target; rt_tuning_resolve puts them in force. What cannot be
+ * written is noted (rt_unwritten). Collective. */
 void rt_store_adopt(rt_run_t *run, json_t *fresh);
 
 #endif

@@ -1,4 +1,4 @@
-"""Two programs timed in turns: the ratio of their speeds with its interval, or why there is none.
+"""Two programs timed alternately: the ratio of their speeds with its interval, or why there is none.
 
 A turn is a run of each, close together, so that what slows the machine slows both; which of them is first alternates.
 The ratio is the median over the turns, its interval all but the lowest and the highest: by the sign test the true
@@ -43,8 +43,8 @@ Runner = Callable[[], Timed]
 Outcome = tuple[Optional[Speed], str]  # the speed, or why there is no telling, in one line
 
 
-def fight(ours: Runner, theirs: Runner, seconds: float, told: Callable[[int], None] = lambda n: None) -> Outcome:
-    """Times both in turns, for at most that number of seconds."""
+def fight(ours: Runner, theirs: Runner, seconds: float, progress: Callable[[int], None] = lambda n: None) -> Outcome:
+    """Times both alternately, for at most that number of seconds."""
     begin, turn, ratios, disturbed = time.monotonic(), 0, list[float](), list[str]()
     while len(ratios) < TURNS and len(disturbed) < TURNS:
         if turn and (time.monotonic() - begin) * (turn + 1) / turn > seconds:
@@ -61,7 +61,7 @@ def fight(ours: Runner, theirs: Runner, seconds: float, told: Callable[[int], No
             disturbed.append('; '.join(dict.fromkeys(said)))
         else:
             ratios.append(pair[theirs].seconds_per_unit / pair[ours].seconds_per_unit)
-        told(turn)
+        progress(turn)
     if len(ratios) == TURNS:
         found = speed(ratios)
         return (found, '') if found.word else (

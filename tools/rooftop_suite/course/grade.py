@@ -174,11 +174,11 @@ def duel_of(bench: Bench, found: Found, program: str, scratch: str, line: Line) 
         return got.why.splitlines()[0] if isinstance(got, NotRight) else got.rungs[0].row
 
     begin = time.monotonic()
-    def told(n: int) -> None:
+    def progress(n: int) -> None:
         line.tick(f'{found.submission}: timed in turns, {n} so far', time.monotonic() - begin)
 
     speed, found.no_speed = duel.fight(functools.partial(runner, program), functools.partial(runner, bench.program),
-                                       bench.args.seconds, told)
+                                       bench.args.seconds, progress)
     if speed:
         found.speed, (found.ratio, found.low, found.high) = speed.word, (round(value, 4) for value in speed)
 
