@@ -52,10 +52,11 @@ template <int n> struct nek_place {
     __device__ __forceinline__ nek_place(int first, int elements, int per_block, double *memory)
     {
         using shape = nek_shape<n>;
-        own = threadIdx.x / shape::n2;
+        constexpr bool one = shape::threads > NEK_GOOD_THREADS; /* element per block */
+        own = one ? 0 : threadIdx.x / shape::n2;
         e = first + own;
-        active = own < per_block && e < elements;
         t = threadIdx.x - own * shape::n2;
+        active = (one ? t < shape::n2 : own < per_block) && e < elements;
         if (!active) {
             t = own = 0;
             e = first;
@@ -74,8 +75,8 @@ template <int n> struct nek_place {
 /* Computes w = D^T G D u on the columns of a block's elements. All threads must call it.
  * factors.wait() is called before the first factors.load(k, g), which gives rr rs rt ss st tt of
  * point k of the column; factors.used() is called after the last load of all threads. The shared
- * memory may be used again after a barrier. early: the third product is formed while other warps wait
- * for their factors, which takes registers, not while the next turn's are fetched. */
+ * memory may be used again after a barrier. early: the products along the column are formed while
+ * other warps wait for their factors, which takes registers, not while the next turn's are fetched. */
 template <int n, bool early = false, class Factors>
 __device__ __forceinline__ void nek_line_operator(const nek_halves<n> &D, const nek_place<n> &at,
                                                   Factors &factors, const double (&u)[n],
@@ -86,6 +87,7 @@ __device__ __forceinline__ void nek_line_operator(const nek_halves<n> &D, const 
     double *const plane = at.planes + at.j * shape::plane + at.i;
     double *const r = at.rows + at.j * shape::row + at.i, *const s = at.planes + at.t;
     constexpr int r_step = n * shape::row, s_step = shape::plane;
+    constexpr bool early_first = early && n < 14; /* a longer line spills registers */
     double wt[n];
     if (at.active) {
 #pragma unroll
@@ -96,8 +98,11 @@ __device__ __forceinline__ void nek_line_operator(const nek_halves<n> &D, const 
     if (at.active) {
         nek_row_in_place<0>(D, row);
         nek_column_in_place<0, n>(D, plane);
+        if constexpr (early_first)
+            nek_line_product<0>(D, u, wt);
     }
-    nek_line_product<0>(D, u, wt);
+    if constexpr (!early_first)
+        nek_line_product<0>(D, u, wt);
     __syncthreads(); /* wr and ws are there */
     factors.wait();
     if (at.active) {
