@@ -55,8 +55,8 @@ template <int n> struct nek_place {
         constexpr bool one = shape::threads > NEK_GOOD_THREADS; /* element per block */
         own = one ? 0 : threadIdx.x / shape::n2;
         e = first + own;
+        active = (one ? threadIdx.x < shape::n2 : own < per_block) && e < elements;
         t = threadIdx.x - own * shape::n2;
-        active = (one ? t < shape::n2 : own < per_block) && e < elements;
         if (!active) {
             t = own = 0;
             e = first;
