@@ -26,7 +26,7 @@ def program(name='nekbone', **changed):
     """Returns a sample as a program's record, with members of its first rung changed."""
     value = sample(name)
     value['rungs'][0].update(changed)
-    return results.Program.from_json(value)
+    return results.Program(**value)
 
 
 def changed(value, path, new):
@@ -63,7 +63,7 @@ def whole_lesson(app):
 
 
 def lesson_of(app, value):
-    result = figures.Result(results.Program.from_json(value))
+    result = figures.Result(results.Program(**value))
     ran, known = {rung.name: rung for rung in result.rungs}, lessons.read(app)
     pages = [lesson_page.Page(rung.name, rung.kind, rung.ladder, known.of.get(rung.name), ran.get(rung.name),
                               '' if rung.name in ran else 'this build has no CUDA') for rung in lessons.ladder(app, SOURCE)]

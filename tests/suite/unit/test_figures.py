@@ -66,7 +66,7 @@ class Compare(unittest.TestCase):
 
 class Power(unittest.TestCase):
     def test_power(self):
-        rung = results.Rung.from_json({**program().rungs[0].to_json(), 'energy_joules': 50.0, 'energy_seconds': 2.0,
+        rung = results.Rung(**{**program().rungs[0], 'energy_joules': 50.0, 'energy_seconds': 2.0,
                                        'seconds_per_unit': 0.1, 'fom_flop_per_s': 1e9})
         self.assertAlmostEqual(rung.watts, 25)
         self.assertAlmostEqual(rung.joules_per_unit, 2.5)
@@ -78,7 +78,7 @@ class Power(unittest.TestCase):
 class Shares(unittest.TestCase):
     def test_shares(self):
         """All shares are of the job's ceilings; what is in several precisions has no ceiling; none above 102 %."""
-        value = program().to_json()
+        value = program()
         row = {**value['rungs'][0], 'bytes_per_unit': 1e9, 'flop_per_unit': 1e9, 'seconds_per_unit': 1.0}
         ceilings = {'working_set_bytes': 1, 'copy_bytes_per_s': 2e9, 'triad_bytes_per_s': 1e9, 'read_bytes_per_s': 1e9,
                     'fma64_flop_per_s': 4e9, 'fma32_flop_per_s': 8e9}
@@ -87,10 +87,10 @@ class Shares(unittest.TestCase):
                 ('mixed', 1e9, [(0.5, 'bandwidth')])):
             rung = {**row, 'arithmetic': arithmetic, 'ceilings_again': {**ceilings, 'copy_bytes_per_s': again}}
             rungs = [rung, {**row, 'arithmetic': 'mixed'}]  # what was measured again changes no share
-            got = figures.Result(results.Program.from_json({**value, 'ceilings_cpu': ceilings, 'rungs': rungs}))
+            got = figures.Result(results.Program(**{**value, 'ceilings_cpu': ceilings, 'rungs': rungs}))
             self.assertEqual([one.shares() for one in got.rungs], [wanted, [(0.5, 'bandwidth')]])
         less = {**ceilings, 'copy_bytes_per_s': 0.9e9, 'triad_bytes_per_s': 0.0, 'read_bytes_per_s': 0.0}
-        got = figures.Result(results.Program.from_json({**value, 'ceilings_cpu': less, 'rungs': [{
+        got = figures.Result(results.Program(**{**value, 'ceilings_cpu': less, 'rungs': [{
             name: member for name, member in row.items() if name != 'ceilings_again'}]}))
         self.assertNotIn('bandwidth', [what for _, what in got.rungs[0].shares()])
         self.assertEqual(figures.share_text(got.rungs[0].share_bandwidth), figures.DASH)

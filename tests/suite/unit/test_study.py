@@ -86,7 +86,7 @@ class Known(InFolder):
     def test_reference_blas(self):
         for name, unfair in (('the reference BLAS, which is slow, -lblas', True), ('OpenBLAS, -lopenblas', False)):
             runs = self.runs(0.06)
-            runs['own-7-4x4x2-0'][0].build['BLAS'] = name
+            runs['own-7-4x4x2-0'][0].build = {'BLAS': name}
             report = self.report(runs)[2]
             self.assertEqual(report.startswith('NOT A FAIR COMPARISON: dgemm is that of the reference BLAS'), unfair)
             self.assertIn(f'BLAS: {name}', report)

@@ -260,7 +260,7 @@ class Accepted(unittest.TestCase):
         self.assertEqual(accept.row_of(there, here).wrong, [degree, credited])  # whatever disturbed the times
 
     def test_words(self):
-        run = results.Run.from_json(sample('run'))
+        run = results.Run(**sample('run'))
         self.assertEqual(accept.problem(program(), run)[:2], ['--size', 'small'])
         run.size = 'full'
         self.assertTrue(accept.problem(program(), run)[0].startswith('--elements='))

@@ -8,7 +8,7 @@ import os
 import re
 from typing import Optional
 
-from .. import ENVIRONMENT, USAGE, Fault
+from .. import ENVIRONMENT, INVALID, USAGE, Fault
 from ..measure import programs
 from ..results import disk
 from . import lessons
@@ -29,10 +29,6 @@ $(FOLDER)/{name}: $(rung)
 """  # as in Makefile.am
 LIMIT = 1800  # seconds: a build of the suite that takes longer is taken to hang
 COMPILING = 600  # seconds for one solution
-
-
-class NotBuilt(Exception):
-    """The solution does not compile or link."""
 
 
 def is_build_of(folder: str, tree: str) -> bool:
@@ -70,8 +66,8 @@ def repository_program(build: str, app: str) -> str:
     return os.path.join(build, own)
 
 
-def copy_of_app(task: Task, file: str, scratch: str) -> str:
-    """Copies the app's folder with the file in place of the task's. Returns the source to compile."""
+def copy_of_app(task: Task, text: str, scratch: str) -> str:
+    """Copies the app's folder with a text in place of the task's file. Returns the folder that stands for the tree."""
     where = os.path.join(scratch, 'source')
     folder = os.path.join('apps', task.app)
     for place, _, names in os.walk(os.path.join(task.tree, folder)):  # copytree would copy a read-only mode too
@@ -80,22 +76,23 @@ def copy_of_app(task: Task, file: str, scratch: str) -> str:
         for name in names:
             if name.endswith(('.c', '.h', '.cu', '.cuh', '.cpp', '.hpp', '.def', '.inc')):
                 disk.copy(os.path.join(place, name), os.path.join(to, name))
-    disk.copy(file, os.path.join(where, task.file))
-    return os.path.join(where, task.compiled)
+    disk.save_bytes(os.path.join(where, task.file), text.encode('utf-8', 'replace'))
+    return where
 
 
-def build(task: Task, file: str, folder: str, scratch: str, box: Box) -> str:
-    """Returns the program with the file in it, linked with the objects of the build in `folder`."""
-    source = copy_of_app(task, file, scratch)
+def build(task: Task, text: str, name: str, folder: str, scratch: str, box: Box) -> str:
+    """Returns the program with a solution in it, linked with the objects of the build in `folder`; Fault, INVALID, if it
+    does not compile or link. name: of the solution in what is said."""
+    where = copy_of_app(task, text, scratch)
     rules = os.path.join(scratch, 'grade.mk')
     variable = f'apps_{task.app}_{task.app}'.replace('-', '_')
-    text = RULES.replace('{app}', variable).replace('{name}', task.app).replace('{suffix}', task.suffix)
-    disk.save_bytes(rules, text.encode())
+    made = RULES.replace('{app}', variable).replace('{name}', task.app).replace('{suffix}', task.suffix)
+    disk.save_bytes(rules, made.encode())
     program = os.path.join(scratch, task.app)
-    ended = box.run(['make', '-C', folder, '-f', rules, f'FOLDER={scratch}', f'FILE={source}', program], COMPILING,
-                    writable=scratch)
+    ended = box.run(['make', '-C', folder, '-f', rules, f'FOLDER={scratch}', f'FILE={os.path.join(where, task.compiled)}',
+                     program], COMPILING, writable=scratch)
     if ended.exit != 0:
-        copy = os.path.join(scratch, 'source', task.file)
-        said = said_by(ended, copy).replace(copy, file)
-        raise NotBuilt(f'{ended.why}\n{said}' if ended.why else said)
+        copy = os.path.join(where, task.file)
+        why = f'{ended.why}\n' if ended.why else ''
+        raise Fault(INVALID, f'it is not built: {why}{said_by(ended, copy).replace(copy, name)}')
     return program

@@ -8,9 +8,9 @@ count.
 import statistics
 import time
 from collections.abc import Sequence
-from typing import Callable, NamedTuple, Optional, Union
+from typing import Callable, NamedTuple
 
-from .. import results
+from .. import ENVIRONMENT, Fault, results
 
 TURNS = 11
 PRECISE = 0.05  # half of the interval, as a share of the ratio: wider says nothing
@@ -38,24 +38,17 @@ def speed(ratios: Sequence[float]) -> Speed:
     return Speed(statistics.median(values), values[1], values[-2])
 
 
-Timed = Union[results.Rung, str]  # a rung with its time, or why there is none
-Runner = Callable[[], Timed]
-Outcome = tuple[Optional[Speed], str]  # the speed, or why there is no telling, in one line
+Runner = Callable[[], results.Rung]
 
 
-def fight(ours: Runner, theirs: Runner, seconds: float, progress: Callable[[int], None] = lambda n: None) -> Outcome:
-    """Times both alternately, for at most that number of seconds."""
+def fight(ours: Runner, theirs: Runner, seconds: float, progress: Callable[[int], None] = lambda n: None) -> Speed:
+    """Times both alternately, for at most that number of seconds; Fault, in one line, if there is no telling."""
     begin, turn, ratios, disturbed = time.monotonic(), 0, list[float](), list[str]()
     while len(ratios) < TURNS and len(disturbed) < TURNS:
         if turn and (time.monotonic() - begin) * (turn + 1) / turn > seconds:
             break
         turn += 1
-        pair: dict[Runner, results.Rung] = {}
-        for run in (ours, theirs) if turn % 2 else (theirs, ours):
-            got = run()
-            if isinstance(got, str):
-                return None, got
-            pair[run] = got
+        pair = {run: run() for run in ((ours, theirs) if turn % 2 else (theirs, ours))}
         said = pair[ours].disturbed + pair[theirs].disturbed
         if said:
             disturbed.append('; '.join(dict.fromkeys(said)))
@@ -64,9 +57,12 @@ def fight(ours: Runner, theirs: Runner, seconds: float, progress: Callable[[int]
         progress(turn)
     if len(ratios) == TURNS:
         found = speed(ratios)
-        return (found, '') if found.word else (
-            None, f'the ratio is between {found.low:.2f} and {found.high:.2f}: the machine is too noisy to tell')
+        if not found.word:
+            raise Fault(ENVIRONMENT, f'the ratio is between {found.low:.2f} and {found.high:.2f}: the machine is too noisy '
+                        'to tell')
+        return found
     if len(disturbed) > len(ratios):
-        return None, f'the machine was disturbed in {len(disturbed)} of {turn} turns ' \
-            f'({max(disturbed, key=disturbed.count)}): grade again on a quiet machine'
-    return None, f'only {len(ratios)} good turns of {TURNS} in {seconds:g} s: give more --seconds, or a smaller problem'
+        raise Fault(ENVIRONMENT, f'the machine was disturbed in {len(disturbed)} of {turn} turns '
+                    f'({max(disturbed, key=disturbed.count)}): grade again on a quiet machine')
+    raise Fault(ENVIRONMENT, f'only {len(ratios)} good turns of {TURNS} in {seconds:g} s: give more --seconds, or a smaller '
+                'problem')

@@ -13,7 +13,7 @@ import os
 import tempfile
 import time
 from dataclasses import dataclass
-from typing import NamedTuple, Optional, Union
+from typing import NamedTuple, Optional
 
 from .. import ENVIRONMENT, INVALID, MEMORY, USAGE, VALID, Fault, one_line, results
 from ..cli import complain, count, seconds
@@ -21,7 +21,6 @@ from ..measure import programs
 from ..measure.progress import Line
 from ..results import disk, figures, records
 from . import attempt, duel, lesson_page, lessons, sandbox, tasks
-from .attempt import NotBuilt
 
 QUICK = {'nekbone': ['--elements=6x6x6', '--iterations=50'], 'fun3d-mcpi': ['--surface=25', '--layers=20']}  # so small
 # that a minute has more turns than are needed
@@ -81,35 +80,29 @@ class Found:
 
 
 class Bench(NamedTuple):
-    """What all submissions share. options: of every run; only: those of the solution and the repository's version."""
+    """What all submissions share. options: of every run, of the solution and of the repository's version."""
     args: argparse.Namespace
     task: tasks.Task
     build: str
     program: str
     options: list[str]
-    only: list[str]
     box: sandbox.Box
 
     def seeing(self, scratch: str) -> sandbox.Box:
         return self.box._replace(shown=(self.task.tree, self.build, scratch))
 
-    def run(self, program: str, rung: str, words: list[str], scratch: str) -> Union[figures.Result, 'NotRight']:
-        """Runs a rung. Returns what the program found, if it is right."""
+    def run(self, program: str, scratch: str) -> figures.Result:
+        """Runs the rung. Returns what the program found, if it is right; else Fault: INVALID if the solution is wrong."""
         work, file = os.path.join(scratch, 'work'), os.path.join(scratch, 'result.json')
         inside = os.path.join(work, 'result.json')
         disk.make_folder(work)
         disk.remove(inside)
         disk.create(file).close()
-        command = programs.launched([program, '--rung', rung, '--quiet', '--json', inside, *words], (), self.task.ranks)
+        command = programs.launched([program, '--rung', self.task.rung.name, '--quiet', '--json', inside, *self.options], (),
+                                    self.task.ranks)
         ended = self.seeing(scratch).run(['sh', '-c', CARRY, file, inside, *command], self.args.time_limit or None,
                                          file, work)
         return reading(programs.settled(ended) if self.task.ranks > 1 else ended, file)  # mpirun can fail by itself
-
-
-class NotRight(NamedTuple):
-    """Why a run gave no time: a wrong answer, or something that is not the solution's fault (status not INVALID)."""
-    status: int
-    why: str
 
 
 def explained(check: records.Record) -> str:
@@ -123,28 +116,28 @@ def explained(check: records.Record) -> str:
     return f'{check.name}: {check.value:.3g}, where {check.bound:.3g} is right'
 
 
-def reading(ended: programs.Ended, file: str) -> Union[figures.Result, NotRight]:
-    """Returns what a run shows."""
+def reading(ended: programs.Ended, file: str) -> figures.Result:
+    """Returns what a run shows; Fault as Bench.run."""
     if 'time limit' in ended.why:
-        return NotRight(INVALID, f'{ended.why}: a loop without an end, or a barrier that not every thread reaches?')
+        raise Fault(INVALID, f'{ended.why}: a loop without an end, or a barrier that not every thread reaches?')
     if ended.why or ended.exit is None or ended.exit >= 128 or 'exited on signal' in ended.text:
-        return NotRight(INVALID, f'the program crashed ({ended.why or programs.reason(ended)}): does it read or write '
-                        'outside of its arrays?')
+        raise Fault(INVALID, f'the program crashed ({ended.why or programs.reason(ended)}): does it read or write '
+                    'outside of its arrays?')
     if ended.exit == MEMORY:
-        return NotRight(INVALID, f'out of memory: {programs.reason(ended)}')
+        raise Fault(INVALID, f'out of memory: {programs.reason(ended)}')
     if ended.exit not in (VALID, INVALID):
-        return NotRight(ended.exit if ended.exit in (USAGE, ENVIRONMENT) else ENVIRONMENT, programs.reason(ended))
+        raise Fault(ENVIRONMENT, programs.reason(ended))
     try:
         program = results.load(file, results.Program)
     except Fault as fault:
-        return NotRight(INVALID, f'no result: {fault}')
+        raise Fault(INVALID, f'no result: {fault}') from None
     rungs = program.rungs
     if rungs and rungs[0].right and ended.exit == VALID:
         return figures.Result(program)
     failed = [check for check in (rungs[0].checks if rungs else ()) if not check.held]
     said = [f'wrong: {len(failed)} of {len(rungs[0].checks)} checks failed', *map(explained, failed[:4])] if failed else \
         [programs.reason(ended)]
-    return NotRight(INVALID, '\n'.join(said))
+    raise Fault(INVALID, '\n'.join(said))
 
 
 def like(one: str, other: str) -> bool:
@@ -169,18 +162,19 @@ def text_in(path: str, links: bool) -> str:
 
 def duel_of(bench: Bench, found: Found, program: str, scratch: str, line: Line) -> None:
     """Times the solution in turns with the repository's version."""
-    def runner(path: str) -> duel.Timed:
-        got = bench.run(path, bench.task.rung.name, bench.options + bench.only, scratch)
-        return got.why.splitlines()[0] if isinstance(got, NotRight) else got.rungs[0].row
+    def runner(path: str) -> results.Rung:
+        return bench.run(path, scratch).rungs[0].row
 
     begin = time.monotonic()
     def progress(n: int) -> None:
         line.tick(f'{found.submission}: timed in turns, {n} so far', time.monotonic() - begin)
 
-    speed, found.no_speed = duel.fight(functools.partial(runner, program), functools.partial(runner, bench.program),
-                                       bench.args.seconds, progress)
-    if speed:
+    try:
+        speed = duel.fight(functools.partial(runner, program), functools.partial(runner, bench.program), bench.args.seconds,
+                           progress)
         found.speed, (found.ratio, found.low, found.high) = speed.word, (round(value, 4) for value in speed)
+    except Fault as why:
+        found.no_speed = str(why).splitlines()[0]
 
 
 def rates_of(result: figures.Result) -> str:
@@ -193,24 +187,14 @@ def rates_of(result: figures.Result) -> str:
 
 
 def grade(bench: Bench, found: Found, text: str, line: Line) -> None:
-    """Fills in what is found of a submission."""
+    """Fills in what is found of a submission; Fault if it is not right."""
     with tempfile.TemporaryDirectory(prefix='rooftop-grade-') as scratch:
-        try:
-            scratch = os.path.realpath(scratch)
-            found.original = like(text, lessons.text_of(os.path.join(bench.task.tree, bench.task.file)))
-            source = os.path.join(scratch, bench.task.base)
-            disk.save_bytes(source, text.encode('utf-8', 'replace'))
-            line.tick(f'{found.submission}: compiling', 0)
-            program = attempt.build(bench.task, source, bench.build, scratch, bench.seeing(scratch))
-            line.tick(f'{found.submission}: is it right?', 0)
-            got = bench.run(program, bench.task.rung.name, bench.options + bench.only, scratch)
-        except NotBuilt as why:
-            found.verdict = 'INVALID'
-            found.why = f'it is not built: {why}'.replace(source, os.path.basename(found.file))
-            return
-        if isinstance(got, NotRight):
-            found.verdict, found.why = 'INVALID' if got.status == INVALID else '', got.why
-            return
+        scratch = os.path.realpath(scratch)
+        found.original = like(text, lessons.text_of(os.path.join(bench.task.tree, bench.task.file)))
+        line.tick(f'{found.submission}: compiling', 0)
+        program = attempt.build(bench.task, text, os.path.basename(found.file), bench.build, scratch, bench.seeing(scratch))
+        line.tick(f'{found.submission}: is it right?', 0)
+        got = bench.run(program, scratch)
         found.verdict, found.checks, found.rates = 'VALID', len(got.rungs[0].row.checks), rates_of(got)
         if bench.args.seconds and found.rates:
             duel_of(bench, found, program, scratch, line)
@@ -227,14 +211,13 @@ def submission(path: str, task: tasks.Task) -> Found:
     return Found(one_line(os.path.splitext(os.path.basename(path))[0]), path)
 
 
-def judge(bench: Bench, one: Found, text: Union[str, Fault], line: Line) -> None:
+def judge(bench: Bench, one: Found, text: str, line: Line) -> None:
     """Grades a submission of a class, whatever it does."""
     try:
-        if isinstance(text, Fault):
-            raise text
         grade(bench, one, text, line)
     except (Fault, OSError, MemoryError, ValueError) as fault:
-        one.verdict, one.why = '', str(fault) or type(fault).__name__
+        one.verdict = 'INVALID' if isinstance(fault, Fault) and fault.status == INVALID else ''
+        one.why = str(fault) or type(fault).__name__
 
 
 def save(path: Optional[str], found: list[Found]) -> None:
@@ -250,16 +233,17 @@ def save(path: Optional[str], found: list[Found]) -> None:
 
 def grade_all(bench: Bench, found: list[Found]) -> int:
     """Grades every submission, and says what was found: in one line each, or all of it if there is one."""
-    args, texts, many = bench.args, list[Union[str, Fault]](), len(found) > 1
+    args, texts, many = bench.args, dict[str, str](), len(found) > 1
     for one in found:  # before the first one runs: none can change another
         try:
-            texts.append(text_in(one.file, links=not many))
+            texts[one.file] = text_in(one.file, links=not many)
         except Fault as fault:
-            texts.append(fault)
+            one.why = str(fault)
     width = max(len(one.submission) for one in found)
-    for i, (one, text) in enumerate(zip(found, texts), 1):
+    for i, one in enumerate(found, 1):
         line = Line()
-        judge(bench, one, text, line)
+        if one.file in texts:
+            judge(bench, one, texts[one.file], line)
         if many:
             said = one.lines()[-1 if one.verdict == 'VALID' else 0]
             line.say(f'[{i}/{len(found)}] {one.submission:{width}}  {one.verdict or "not judged"}: {one_line(said)}')
@@ -291,5 +275,6 @@ def main(args: argparse.Namespace) -> int:
     sizes = (FULL if task.rung.kind == 'cuda' else QUICK).get(task.app, [])  # of a problem that takes seconds
     others = {os.path.dirname(os.path.abspath(path)) for path in args.files} if len(todo) > 1 else ()
     return grade_all(Bench(
-        args, task, build, attempt.repository_program(build, task.app), [*sizes, '--seconds=0.1', *args.passed],
-        task.options, sandbox.Box(tuple(others), (), args.memory_limit << 20, task.rung.kind != 'cpu', bool(refused))), todo)
+        args, task, build, attempt.repository_program(build, task.app),
+        [*sizes, '--seconds=0.1', *args.passed, *task.options],
+        sandbox.Box(tuple(others), (), args.memory_limit << 20, task.rung.kind != 'cpu', bool(refused))), todo)

@@ -73,7 +73,7 @@ def compact(path: str) -> Json:
     """Returns what is kept of a result of --ladder, with the digest of its file: the rungs that are VALID, with the
     phases of a unit."""
     program = results.load(path, results.Program)
-    value, rungs = program.to_json(), []
+    value, rungs = program, []
     for row in value['rungs']:
         if row['verdict'] == 'VALID' and row.get('fom_flop_per_s'):
             phases = [{name: timer[name] for name in ('timer', 'calls', 'seconds')} for timer in row.get('profile', ())
@@ -104,7 +104,7 @@ def keep(folder: str) -> list[str]:
 
 @functools.lru_cache(maxsize=None)
 def ladders() -> dict[str, figures.Result]:
-    return {row['name']: figures.Result(results.Program.from_json(row)) for row in rows()}
+    return {row['name']: figures.Result(results.Program(**row)) for row in rows()}
 
 
 def rate(value: float, unit: str) -> str:

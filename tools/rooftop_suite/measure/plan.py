@@ -179,10 +179,8 @@ class Plan:
 
     def step(self, name: str, app: str, arguments: list[str]) -> Step:
         command = [self.programs[app], *arguments, *self.common()]
-        return Step.from_json({
-            'name': name, 'app': app, 'command': programs.launched(command, self.launcher, self.ranks),
-            'state': 'waiting', 'exit': None, 'seconds': None, 'json': f'{name}.json', 'output': f'{name}.out',
-            'sha256': None, 'why': '', 'attempts': 0})
+        return Step(name=name, app=app, command=programs.launched(command, self.launcher, self.ranks), state='waiting',
+                    exit=None, seconds=None, json=f'{name}.json', output=f'{name}.out', sha256=None, why='', attempts=0)
 
     # ---- What the programs say of them ----
 

@@ -66,12 +66,11 @@ def programs_now(what: Plan) -> dict[str, Built]:
 
 def begin(path: str, made: Plan) -> Folder:
     """Starts a run: its folder and manifest."""
-    manifest = Run.from_json({
-        'schema': results.SCHEMA, 'kind': 'run', 'started': now(), 'finished': None, 'state': 'running',
-        'official': made.official, 'size': made.size, 'nonce': made.nonce,
-        'seed': disk.seed_of(made.nonce) if made.nonce else 1, 'source': source.judge(),
-        'launcher': made.launcher, 'ranks': made.ranks, 'settings': made.given,
-        'programs': programs_now(made), 'environment': machine.environment(), 'steps': made.steps(), 'summary': {}})
+    manifest = Run(
+        schema=results.SCHEMA, kind='run', started=now(), finished=None, state='running', official=made.official,
+        size=made.size, nonce=made.nonce, seed=disk.seed_of(made.nonce) if made.nonce else 1, source=source.judge(),
+        launcher=made.launcher, ranks=made.ranks, settings=made.given, programs=programs_now(made),
+        environment=machine.environment(), steps=made.steps(), summary={})
     folder = Folder(path, manifest)
     folder.save()
     return folder

@@ -66,7 +66,7 @@ def judge() -> Source:
     if root:
         return judge_tree(root)
     try:
-        return Source.from_json(disk.parse(shipped('source.json')))
+        return Source(**disk.parse(shipped('source.json')))
     except (Fault, TypeError):
         from ..cli import version
         return Source(version=version(), commit=None, changed=[],
@@ -77,6 +77,6 @@ if __name__ == '__main__':
     if sys.argv[1:2] == ['manifest'] and len(sys.argv) == 3:
         sys.stdout.write(manifest(sys.argv[2]))
     elif sys.argv[1:] == ['judge']:
-        print(json.dumps(judge().to_json(), indent=1))
+        print(json.dumps(judge(), indent=1))
     else:
         sys.exit('usage: python3 -m rooftop_suite.measure.source manifest ROOT | judge')

@@ -112,7 +112,7 @@ def record_of(value: Json) -> AnyResult:
     if not isinstance(kind, str) or kind not in kinds:
         raise Mismatch(f'kind: {kind!r} is not known')
     check({'$ref': kind}, value)
-    return kinds[kind].from_json(value)
+    return kinds[kind](**value)
 
 
 # ---- Reading ----
@@ -168,7 +168,7 @@ class Folder:
         return os.path.isfile(os.path.join(path, 'run.json'))
 
     def save(self) -> None:
-        disk.save(self.file('run.json'), self.manifest.to_json())
+        disk.save(self.file('run.json'), self.manifest)
 
     def file(self, name: str) -> str:
         """Returns the path of a file of the folder; Fault if the name leads elsewhere."""

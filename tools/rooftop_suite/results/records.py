@@ -6,7 +6,7 @@ as much of JSON Schema as that file uses. A Record then has the members as attri
 import functools
 import json
 import re
-from typing import Any, Callable, TypeVar
+from typing import Any, Callable
 
 from .. import Json, shipped
 
@@ -74,11 +74,10 @@ def check(rule: Json, value: Any, where: str = '') -> None:
             check(known.get(name, more), member, at + name)
 
 
-R = TypeVar('R', bound='Record')
 KINDS: dict[str, type['Record']] = {}  # by the name of their rule
 
 
-class Record:
+class Record(dict[str, Any]):
     """A JSON object that follows a rule of the schema, with its members as attributes. One that is absent is empty: None, or
     a text, list or object with nothing in it. Members that the rule does not name are passed over."""
     definition = ''  # in the schema
@@ -86,9 +85,9 @@ class Record:
     def __init_subclass__(cls, kind: str) -> None:
         cls.definition, KINDS[kind] = kind, cls
 
-    def __init__(self, **members: Any) -> None:
-        for name, value in members.items():
-            setattr(self, name, value)
+    def __init__(self, /, **members: Any) -> None:
+        known = rule_of(self.definition)['properties']
+        super().__init__((name, made(known[name], value)) for name, value in members.items() if name in known)
 
     @classmethod
     def member(cls, name: str) -> Json:
@@ -100,21 +99,11 @@ class Record:
         return rule
 
     def __setattr__(self, name: str, value: Any) -> None:
-        vars(self)[name] = made(self.member(name), value)
+        self[name] = made(self.member(name), value)
 
     def __getattr__(self, name: str) -> Any:
-        return vars(self).setdefault(name, EMPTY.get(str(self.member(name).get('type')), lambda: None)())
-
-    @classmethod
-    def from_json(cls: type[R], value: Json) -> R:
-        known = rule_of(cls.definition)['properties']
-        return cls(**{name: member for name, member in value.items() if name in known})
-
-    def to_json(self) -> Json:
-        """Returns the object, without members that are empty and need not be there."""
-        required = rule_of(self.definition)['required']
-        return {name: plain(value) for name, value in vars(self).items()
-                if name in required or value not in (None, '', {}, [])}
+        rule = self.member(name)
+        return self[name] if name in self else EMPTY.get(str(rule.get('type')), lambda: None)()
 
 
 def made(rule: Json, value: Any) -> Any:
@@ -125,16 +114,7 @@ def made(rule: Json, value: Any) -> Any:
         kind = rule['$ref'].rpartition('/')[2]
         if kind not in KINDS:
             type(kind, (Record,), {}, kind=kind)  # enters itself
-        return KINDS[kind].from_json(value)
+        return KINDS[kind](**value)
     if isinstance(value, dict):
         return {name: made(rule.get('additionalProperties') or {}, member) for name, member in value.items()}
     return int(value) if rule.get('type') == 'integer' and isinstance(value, float) else value
-
-
-def plain(value: Any) -> Any:
-    """Returns a value with its records as dicts."""
-    if isinstance(value, Record):
-        return value.to_json()
-    if isinstance(value, dict):
-        return {name: plain(member) for name, member in value.items()}
-    return [plain(member) for member in value] if isinstance(value, list) else value
