@@ -9,7 +9,6 @@ import math
 import os
 import re
 import signal
-import subprocess
 import sys
 from typing import Callable, NamedTuple, NoReturn
 
@@ -75,15 +74,13 @@ def minutes(s: float) -> str:
 
 def version() -> str:
     """Returns the version of the source tree as the programs print theirs, or what make install wrote."""
+    from .measure import machine
     tree = source_tree()
     try:
-        if not tree:
-            with open(shipped('VERSION'), encoding='utf-8') as file:
-                return file.read().strip()
-        return subprocess.run(['sh', os.path.join(tree, 'tools', 'version-gen'), tree], check=True, encoding='utf-8',
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=60).stdout.strip()
-    except (OSError, Fault, subprocess.SubprocessError):
-        return 'unknown'
+        said = machine.said('sh', os.path.join(tree, 'tools', 'version-gen'), tree) if tree else machine.read(shipped('VERSION'))
+    except Fault:
+        said = ''
+    return said.strip() or 'unknown'
 
 
 def overview() -> str:

@@ -53,13 +53,9 @@ def options() -> tuple[Parser, argparse.Namespace]:
 
 def check(p: Parser, o: argparse.Namespace) -> None:
     """Refuses options that do not fit together, before a minute of work."""
-    if o.all:
-        for name in ('form', 'dt', 'output'):
-            if getattr(o, name) is not None:
-                p.error(f'--all and --{name} exclude each other')
     for name in ('form', 'dt', 'output'):
-        if not o.all and getattr(o, name) is None:
-            p.error(f'--{name} is missing')
+        if o.all != (getattr(o, name) is None):
+            p.error(f'--all and --{name} exclude each other' if o.all else f'--{name} is missing')
     if o.vs_min >= o.vs_max:
         p.error(f'--vs-min {o.vs_min:g} is not below --vs-max {o.vs_max:g}')
     if o.vs_max > VP / math.sqrt(2):

@@ -8,8 +8,6 @@ from element import Array, Case
 
 VERSION = 1
 FORMS = dict(gf8=3, gfm=4)
-
-
 Layers = list[tuple[Array, Array]]
 
 
@@ -28,5 +26,3 @@ def pack(form: str, case: Case, K: Array, mean: Array, L: Array, reg: Layers, cl
         raise ArithmeticError('a weight is not finite')
     content = b''.join(parts)
     return content + struct.pack('<I', zlib.crc32(content))
-
-

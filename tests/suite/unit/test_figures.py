@@ -52,7 +52,7 @@ class Compare(unittest.TestCase):
     def test_manifest(self):
         """A run.json without the files it names is compared by its summary."""
         path = str(SOURCE / 'docs' / 'reference' / 'small.json')
-        side = compare.Side(path, collect.Found([path]).rows)
+        side = compare.Side(path, collect.found([path])[0])
         self.assertEqual({app for app, _ in side.rows}, set(results.APPS))
         self.assertTrue(all(row.fom_gflop_per_s for row in side.rows.values()))
         self.assertEqual([pair.verdict for pair in compare.compare(side, side)], ['no verdict'] * len(side.rows))

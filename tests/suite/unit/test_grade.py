@@ -136,8 +136,7 @@ class Sandboxed(helper.InFolder):
 
     def test_refused(self):
         """Where there is no sandbox, one line says so before anything is built or run; --trust goes on."""
-        args = argparse.Namespace(app='nekbone', name='scalar', files=[__file__], source=str(helper.SOURCE), csv=None,
-                                  trust=False)
+        args = argparse.Namespace(app='nekbone', name='scalar', files=[__file__], csv=None, trust=False)
         with mock.patch('shutil.which', lambda name: None), mock.patch.object(attempt, 'find_build') as build:
             self.assertRaisesRegex(Fault, 'cannot be confined here: bwrap is missing .*; --trust runs', grade.main, args)
             build.assert_not_called()

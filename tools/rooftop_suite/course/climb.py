@@ -27,7 +27,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--seconds', type=seconds, metavar='S', help="of timing per rung (default: the program's)")
     add('--into', metavar='DIR', help='folder for the lesson (default: climb-APP)')
     add('--result', metavar='FILE', help='run nothing: the lesson of a result of --ladder --json, of any machine')
-    add('--source', metavar='DIR', help='the source tree, for the code (default: that of this tool)')
     add('--notebook', action='store_true', help='write lesson.ipynb too: a Jupyter notebook that runs the rungs (needs nbformat)')
     add('--slides', action='store_true', help='write slides.html too, without network or script')
     programs.add_arguments(parser)
@@ -94,7 +93,7 @@ def add_sources(app: str, pages: list[Page], tree: str) -> None:
 def main(args: argparse.Namespace) -> int:
     lesson = lessons.read(args.app)
     program = programs.find(args.app, args.bindir)
-    tree = lessons.tree_of(args.source) if args.source or source_tree() else None
+    tree = source_tree()
     folder = args.into or f'climb-{args.app}'
     disk.make_folder(folder)
     given = (('size', args.size), ('device', args.device), ('seconds', args.seconds))
@@ -106,7 +105,7 @@ def main(args: argparse.Namespace) -> int:
     if tree:
         add_sources(args.app, pages, tree)
     else:
-        print('no code: this suite is installed; give --source DIR')
+        print('no code: this suite is installed; tools/rooftop of its source tree shows it')
     if args.result:
         words = [f'--{name}={result.program.options[name]}' for name in programs.extents(args.app, result.program.options)]
     whole = lesson_page.Lesson(args.app, lesson, result, pages, shlex.join([args.app, '--ladder', *words]))

@@ -5,7 +5,7 @@ import shlex
 import sys
 from typing import Optional
 
-from .. import USAGE, VALID, Fault, aligned, results, source_tree
+from .. import USAGE, VALID, Fault, aligned, results
 from ..measure import programs
 from ..results import disk
 from . import attempt, lessons, tasks
@@ -19,7 +19,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('name', metavar='EXERCISE', nargs='?', help='without it: list the exercises of the app')
     add('--hint', type=int, choices=(1, 2, 3), help='print this hint and make nothing')
     add('--into', metavar='DIR', help='folder to make (default: APP-EXERCISE)')
-    add('--source', metavar='DIR', help='the source tree (default: that of this tool)')
     programs.add_arguments(parser)
 
 
@@ -32,36 +31,30 @@ def listing(app: str, tree: str) -> list[str]:
 
 # ---- The folder ----
 
-def paragraphs(task: tasks.Task) -> list[tuple[str, list[str]]]:
-    """Returns [(title, paragraphs)] of the task, without hints. '1. ' begins an item of a list."""
+def readme(task: tasks.Task) -> str:
+    """Returns the task, without hints. '1. ' begins an item of a list."""
     functions = ', '.join(f'`{function}`' for function in task.names)
     bad = 'slow' if task.lesson else 'wasteful'
     start = f'`{task.base}` is right as it is, and {bad}: {task.slow} Make it better, and keep it right.'
-    out = [('Idea', [task.lesson.idea]), ('First predict', [task.lesson.predict])] if task.lesson else []
-    steps = [f'{i}. {step}' for i, step in enumerate(task.steps, 1)]
+    idea = ['## Idea', task.lesson.idea, '## First predict', task.lesson.predict] if task.lesson else []
     before = [f'The rung to start from is {task.before}.'] if task.before else []
     where = f'The solution is {task.file}' + (
         f', explained in docs/lessons/{task.app}.md under "{task.name}".' if task.lesson else '.')
     ranks = f' It runs on {task.ranks} ranks.' if task.ranks > 1 else ''
-    return out + [
-        ('Write', [f'{functions}: {task.task}', start, *steps, *before,
-                   f'The headers that it includes are in {task.tree}.']),
-        ('Measure', [
-            '`./check.sh` builds the file in place of the original, says whether it is right, what it reaches of the '
-            f"machine's ceilings, and how fast it is beside the repository's: up to two minutes.{ranks} "
-            '`./check.sh --seconds 0` leaves the comparison out and takes some seconds.',
-            f'Options of {task.app} follow `--`: `./check.sh -- --profile` shows where the time goes. Compare with '
-            'what you predicted.']),
-        ('If you are stuck', [f'Three hints, one after the other: `{TOOL} exercise {task.app} {task.name} --hint '
-                              '1`, then 2 and 3.']),
-        ('Afterwards', [where])]
-
-
-def readme(task: tasks.Task) -> str:
-    text = [f'# {task.app}: write {task.name}']
-    for title, body in paragraphs(task):
-        text += [f'## {title}', *map(lessons.filled, body)]
-    return '\n\n'.join(text) + '\n'
+    parts = [
+        f'# {task.app}: write {task.name}', *idea,
+        '## Write', f'{functions}: {task.task}', start, *(f'{i}. {step}' for i, step in enumerate(task.steps, 1)), *before,
+        f'The headers that it includes are in {task.tree}.',
+        '## Measure',
+        '`./check.sh` builds the file in place of the original, says whether it is right, what it reaches of the '
+        f"machine's ceilings, and how fast it is beside the repository's: up to two minutes.{ranks} "
+        '`./check.sh --seconds 0` leaves the comparison out and takes some seconds.',
+        f'Options of {task.app} follow `--`: `./check.sh -- --profile` shows where the time goes. Compare with '
+        'what you predicted.',
+        '## If you are stuck',
+        f'Three hints, one after the other: `{TOOL} exercise {task.app} {task.name} --hint 1`, then 2 and 3.',
+        '## Afterwards', where]
+    return '\n\n'.join(map(lessons.filled, parts)) + '\n'
 
 
 def build_of(task: tasks.Task, bindir: Optional[str]) -> list[str]:
@@ -78,8 +71,7 @@ def build_of(task: tasks.Task, bindir: Optional[str]) -> list[str]:
 
 def check_script(task: tasks.Task, build: list[str]) -> str:
     """Returns check.sh; options of grade come first in its arguments, those of the program follow --."""
-    own = [] if task.tree == source_tree() else ['--source', task.tree]
-    options = shlex.join(['--trust', *own, *([] if build[1:] == [task.tree] else build)])
+    options = shlex.join(['--trust', *([] if build[1:] == [task.tree] else build)])
     return f"""#!/bin/sh
 # Builds, verifies and times the solution: status 0 right, 1 wrong. On another machine: ROOFTOP=FILE ./check.sh
 ROOFTOP=${{ROOFTOP:-{shlex.quote(TOOL)}}}
@@ -99,7 +91,7 @@ def make(task: tasks.Task, build: list[str], folder: str) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    tree = lessons.tree_of(args.source)
+    tree = lessons.tree()
     if not args.name:
         print('\n'.join(listing(args.app, tree)))
         return VALID

@@ -45,7 +45,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--trust', action='store_true', help='run submissions also where this machine cannot confine them')
     add('--build', metavar='DIR', help='build of the source tree whose objects are used (default: this folder, or the '
         'tree)')
-    add('--source', metavar='DIR', help='the source tree (default: that of this tool)')
 
 
 # ---- One submission ----
@@ -261,7 +260,7 @@ def grade_all(bench: Bench, found: list[Found]) -> int:
 
 
 def main(args: argparse.Namespace) -> int:
-    task = tasks.find(args.app, args.name, lessons.tree_of(args.source))
+    task = tasks.find(args.app, args.name, lessons.tree())
     todo = [submission(path, task) for path in args.files]
     if args.csv:
         disk.check_writable(args.csv)

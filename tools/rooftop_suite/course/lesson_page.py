@@ -156,11 +156,6 @@ def machine(lesson: Lesson, one: Page) -> list[tuple[str, str]]:
 
 # ---- What a page takes ----
 
-def cells(rung: figures.Rung) -> list[str]:
-    return [f'{1e6 * rung.seconds:.2f}' if rung.seconds else '-', rung.step or '-',
-            figures.share_text(rung.share_bandwidth), figures.share_text(rung.share_flops)]
-
-
 def machine_line(result: figures.Result) -> str:
     program, said = result.program, []
     for processor in result.processors:
@@ -201,7 +196,9 @@ def html(lesson: Lesson, template: str = 'lesson.html') -> str:
         return drawn.climb(lesson.app, one.ladder, so_far, f'-{number}')
 
     climbs = [drawn.climb(lesson.app, ladder, rungs, str(i)) for i, (ladder, rungs) in enumerate(result.ladders().items())]
-    rows = [[one.name, *cells(one.rung), page.parts.verdict(one.rung.verdict)] for one in lesson.here if one.rung]
+    rows = [[rung.name, f'{1e6 * rung.seconds:.2f}' if rung.seconds else '-', rung.step or '-',
+             figures.share_text(rung.share_bandwidth), figures.share_text(rung.share_flops), page.parts.verdict(rung.verdict)]
+            for rung in [one.rung for one in lesson.here] if rung]
     return page.render(template, title=lesson.text.title, lesson=lesson, prose=prose, kinds=plots.KINDS, question=question,
                        machine=machine, answer=answer, reasons=reasons(lesson), machine_line=machine_line(result),
                        parsed=drawings.parsed, climb=climb, climbs=page.join(climbs, '\n'), rows=rows,

@@ -12,7 +12,7 @@ ladder.def's; **Drawing.** who touches what (drawings.py).
 import os
 import re
 import textwrap
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 from .. import ENVIRONMENT, USAGE, Fault, results, shipped, source_tree
 
@@ -58,14 +58,12 @@ def text_of(path: str) -> str:
         raise Fault(ENVIRONMENT, f'{path}: {getattr(error, "strerror", None) or "not text"}') from None
 
 
-def tree_of(given: Optional[str]) -> str:
+def tree() -> str:
     """Returns the source tree, for what cannot be done without it."""
-    tree = given or source_tree()
-    if not tree:
-        raise Fault(ENVIRONMENT, 'this suite is installed: give its source tree with --source DIR')
-    if not os.path.isfile(os.path.join(tree, 'apps', 'nekbone', 'ladder.def')):
-        raise Fault(USAGE, f'--source {tree}: not the source tree, there is no apps/nekbone/ladder.def')
-    return os.path.abspath(tree)
+    found = source_tree()
+    if not found:
+        raise Fault(ENVIRONMENT, 'this suite is installed: run tools/rooftop of its source tree')
+    return found
 
 
 # ---- The ladder ----
@@ -166,11 +164,6 @@ def read(app: str) -> Lessons:
 TEXTS = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)+\'', re.S)  # comments, strings, letters
 
 
-def blanked(text: str) -> str:
-    """Returns the text with comments, strings and characters as blanks, every other character where it was."""
-    return TEXTS.sub(lambda match: re.sub(r'[^\n]', ' ', match[0]), text)
-
-
 def closing(text: str, at: int) -> int:
     """Returns where the bracket that opens at `at` is closed; -1: nowhere."""
     pairs = {'(': ')', '{': '}'}
@@ -184,7 +177,8 @@ def closing(text: str, at: int) -> int:
 
 def bodies(text: str, name: str) -> list[tuple[int, int]]:
     """Returns where each body of a function of this name, or of a macro used as one, begins and ends."""
-    blank, found = blanked(text), []
+    blank = TEXTS.sub(lambda match: re.sub(r'[^\n]', ' ', match[0]), text)  # every other character where it was
+    found = []
     for match in re.finditer(rf'\b{name}\s*\(', blank):
         end = closing(blank, match.end() - 1)
         opening = re.compile(r'\)\s*(?:const\s*)?\{').match(blank, end) if end > 0 else None

@@ -34,15 +34,6 @@ def in_memory(path: str) -> list[str]:
     return ['--size', str(FILE_BYTES), '--tmpfs', path]
 
 
-def limited(limits: dict[str, int]) -> list[str]:
-    """Returns the words that set limits, none above those of this process."""
-    words = ['prlimit']
-    for name, value in limits.items():
-        hard = resource.getrlimit(getattr(resource, f'RLIMIT_{name.upper()}'))[1]
-        words.append(f'--{name}={value if hard == resource.RLIM_INFINITY else min(value, hard)}')
-    return words
-
-
 class Box(NamedTuple):
     """hidden: folders that are empty for the program; shown: folders inside of those that it sees; memory: bytes of a
     process; gpu: whether it uses one, which takes more addresses than there is memory; unconfined: without
@@ -62,7 +53,11 @@ class Box(NamedTuple):
             limits['as'] = self.memory + 128 * MIB * (8 + cores)  # a thread reserves addresses that it does not use
         if not self.unconfined:
             limits['nproc'] = PROCESSES + PER_CORE * cores
-        return limited(limits)
+        words = ['prlimit']
+        for name, value in limits.items():
+            hard = resource.getrlimit(getattr(resource, f'RLIMIT_{name.upper()}'))[1]  # none above those of this process
+            words.append(f'--{name}={value if hard == resource.RLIM_INFINITY else min(value, hard)}')
+        return words
 
     def apart(self, writable: str, work: str) -> list[str]:
         """Returns the words that put a command into namespaces. writable: '' or a file or folder; work: '' or a folder

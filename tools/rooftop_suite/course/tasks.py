@@ -61,10 +61,6 @@ class Task:
 
 # ---- The files of exercises ----
 
-def path_of(tree: str, app: str, name: str) -> str:
-    return os.path.join(tree, FOLDER, app, f'{name}.md')
-
-
 def names(app: str, tree: str) -> list[str]:
     """Returns the names of all exercises of an app: those on rungs in the order of the ladder, then the others."""
     if not os.path.isdir(os.path.join(tree, FOLDER, app)):
@@ -116,7 +112,7 @@ def find(app: str, name: str, tree: str) -> Task:
     """Returns the task of this name; Fault if there is none."""
     if name not in names(app, tree):
         raise Fault(USAGE, f"{app} has no exercise '{name}'; known: {', '.join(names(app, tree))}")
-    path = path_of(tree, app, name)
+    path = os.path.join(tree, FOLDER, app, f'{name}.md')
     found = lessons.labelled(lessons.text_of(path), path, LABELS)
     judge = dict(found).get('Judge')
     if judge:

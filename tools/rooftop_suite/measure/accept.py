@@ -41,13 +41,6 @@ class Row(NamedTuple):
     unsteady: str
 
 
-def same_way(command: list[str]) -> list[str]:
-    """Returns the options of a step's command that say how it ran. A rung that was not named is not named here either:
-    extents of a size are those that the candidates for a default need."""
-    pairs = zip(command, command[1:])
-    return [word for name, value in pairs if name in ('--device', '--threads', '--rung') for word in (name, value)]
-
-
 def problem(there: Program, run: Run) -> list[str]:
     """Returns the arguments of the measured run's problem, and the choice that its rung made."""
     if run.size in ('large', 'full') or run.ranks > 1:
@@ -61,7 +54,11 @@ def problem(there: Program, run: Run) -> list[str]:
 def measure(folder: Folder, step: Step, there: Program, args: argparse.Namespace) -> Program:
     """Returns the result of one short run here; Fault if there is none."""
     run = folder.manifest
-    words = problem(there, run) + same_way(step.command)
+    words = problem(there, run)
+    # How it ran. A rung that was not named is not named here either: extents of a size are those that the candidates for a
+    # default need.
+    words += [word for name, value in zip(step.command, step.command[1:]) if name in ('--device', '--threads', '--rung')
+              for word in (name, value)]
     words += ['--nonce', args.nonce, '--seconds', f'{args.seconds:g}', '--windows', '3', '--quiet']
     launcher = programs.launcher_words(args.launcher, run.ranks) or run.launcher
     with tempfile.TemporaryDirectory(prefix='rooftop_accept_') as place:

@@ -109,15 +109,9 @@ def cores(cpus: Optional[Collection[int]] = None) -> int:
     return len({core(cpu) for cpu in (os.sched_getaffinity(0) if cpus is None else cpus)})
 
 
-class Ticks(NamedTuple):
-    """Clock ticks of some CPUs since boot: all, those without work, those that a hypervisor gave to other machines."""
-    whole: int
-    idle: int
-    stolen: int
-
-
-def ticks(stat: str, cpus: Collection[int]) -> Ticks:
-    """Returns the ticks of these CPUs from the text of /proc/stat."""
+def ticks(stat: str, cpus: Collection[int]) -> tuple[int, int, int]:
+    """Returns the clock ticks of these CPUs since boot from the text of /proc/stat: all, those without work, those that a
+    hypervisor gave to other machines."""
     whole = idle = stolen = 0
     for line in stat.splitlines():
         name, *numbers = line.split()
@@ -126,10 +120,10 @@ def ticks(stat: str, cpus: Collection[int]) -> Ticks:
             whole += sum(spent)
             idle += spent[3] + spent[4]
             stolen += spent[7] if len(spent) > 7 else 0
-    return Ticks(whole, idle, stolen)
+    return whole, idle, stolen
 
 
-def ticks_now() -> Ticks:
+def ticks_now() -> tuple[int, int, int]:
     """Returns the ticks of the CPUs that this process may use."""
     return ticks(read('/proc/stat'), os.sched_getaffinity(0))
 
@@ -140,14 +134,12 @@ class Use(NamedTuple):
     stolen: float
 
 
-def use_since(before: Ticks) -> Use:
+def use_since(before: tuple[int, int, int]) -> Use:
     """Returns how the CPUs that this process may use were used. Without /proc/stat: by the load average."""
-    now, cpus = ticks_now(), len(os.sched_getaffinity(0))
-    whole = now.whole - before.whole
+    whole, idle, stolen = (now - then for now, then in zip(ticks_now(), before))
     if whole <= 0:
         return Use(os.getloadavg()[0], 0.0)
-    stolen = now.stolen - before.stolen
-    return Use(max(0.0, cpus * (1 - (now.idle - before.idle + stolen) / whole)), stolen / whole)
+    return Use(max(0.0, len(os.sched_getaffinity(0)) * (1 - (idle + stolen) / whole)), stolen / whole)
 
 
 def interconnect() -> list[str]:

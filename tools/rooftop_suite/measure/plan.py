@@ -13,7 +13,7 @@ from typing import Any
 
 from .. import USAGE, Fault, Json, aligned, results
 from ..cli import count, seconds
-from ..results import OFFICIAL, Step
+from ..results import WARM_UP, WINDOW, Step
 from . import machine, programs
 
 
@@ -96,7 +96,7 @@ class Plan:
         self.ladder_size: str = self.size if self.gpu else 'tiny'
         self.windows: int = get('windows')
         self.ladder_seconds: float = get('ladder_seconds')
-        self.seconds: float = OFFICIAL.window * self.windows if self.official else get('seconds')
+        self.seconds: float = WINDOW * self.windows if self.official else get('seconds')
         self.ranks: int = get('ranks')
         self.nonce: str = get('nonce')
         self.launcher = programs.launcher_words(get('launcher'), self.ranks)
@@ -139,17 +139,15 @@ class Plan:
             words += [f'--{name}', str(self.given[name])] if name in self.given else []
         return words
 
-    def rung(self) -> list[str]:
-        return ['--rung', self.given['rung']] if 'rung' in self.given else []
-
     def timing(self) -> list[str]:
         words = ['--seconds', f'{self.seconds:g}', '--windows', str(self.windows)]
         if self.official:
-            words += ['--warm-up', f'{OFFICIAL.warm_up:g}', '--window', f'{OFFICIAL.window:g}']
+            words += ['--warm-up', f'{WARM_UP:g}', '--window', f'{WINDOW:g}']
         return words
 
     def base(self) -> list[Step]:
-        return [self.step(app, app, ['--size', self.size] + self.rung() + self.timing()) for app in self.apps]
+        rung = ['--rung', self.given['rung']] if 'rung' in self.given else []
+        return [self.step(app, app, ['--size', self.size, *rung, *self.timing()]) for app in self.apps]
 
     def peaks(self) -> list[Step]:
         """Returns the steps of declared choices, with the extents of base. Call ask first."""

@@ -37,12 +37,6 @@ def of_cpus(use: machine.Use) -> list[Disturbance]:
     return found
 
 
-def of_clocks() -> list[Disturbance]:
-    slow = [name for name in machine.governors() if name != 'performance']
-    return [Disturbance(f'frequency governor {", ".join(slow)}', 'cpupower frequency-set -g performance', False)] \
-        if slow else []
-
-
 def of_gpus(device: Optional[str]) -> list[Disturbance]:
     """Looks at the GPUs that a run may use: those that are visible, or of these the ordinals in --device."""
     query = '' if device == 'cpu' else machine.said(
@@ -74,7 +68,11 @@ def disturbances(device: Optional[str] = None) -> list[Disturbance]:
     """Returns what disturbs now. device: as in --device. Takes half a second."""
     before = machine.ticks_now()
     time.sleep(LOOK)
-    return of_cpus(machine.use_since(before)) + of_gpus(device) + of_clocks()
+    found = of_cpus(machine.use_since(before)) + of_gpus(device)
+    slow = ', '.join(name for name in machine.governors() if name != 'performance')
+    if slow:
+        found.append(Disturbance(f'frequency governor {slow}', 'cpupower frequency-set -g performance', False))
+    return found
 
 
 def tell(text: str) -> None:

@@ -38,11 +38,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 # ---- The folder ----
 
-def new_place() -> str:
-    stamp = time.strftime('%Y-%m-%dT%H-%M-%SZ', time.gmtime())
-    return os.path.join('rooftop-results', f'{stamp}-{socket.gethostname().split(".")[0]}')
-
-
 def now() -> str:
     return time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())
 
@@ -235,7 +230,8 @@ def list_steps(path: str, options: Json) -> int:
 
 
 def main(args: argparse.Namespace) -> int:
-    path, options = args.into or new_place(), plan.given(args)
+    new = f'{now().replace(":", "-")}-{socket.gethostname().split(".")[0]}'
+    path, options = args.into or os.path.join('rooftop-results', new), plan.given(args)
     if args.dry_run:
         return list_steps(path, options)
     folder, made, held = open_folder(path, options)

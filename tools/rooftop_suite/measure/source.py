@@ -13,6 +13,7 @@ import sys
 from typing import Optional
 
 from .. import Fault, shipped, source_tree
+from ..cli import version
 from ..results import Source, disk
 
 MANIFEST = 'source.sha256'
@@ -40,7 +41,6 @@ def git(root: str, *words: str) -> Optional[str]:
 
 def judge_tree(root: str) -> Source:
     """Returns the manifest's "source" of a source tree."""
-    from ..cli import version
     what = Source(version=version(), commit=None, changed=[])
     try:
         with open(os.path.join(root, MANIFEST), encoding='utf-8') as file:
@@ -68,7 +68,6 @@ def judge() -> Source:
     try:
         return Source(**disk.parse(shipped('source.json')))
     except (Fault, TypeError):
-        from ..cli import version
         return Source(version=version(), commit=None, changed=[],
                       why='the suite was installed without source.json')
 

@@ -18,14 +18,12 @@ try:
 except ImportError:
     numpy = None
 
-UNITS = {'u': 'm', 'residual': ', over |f|'}
 WIDTH, HEIGHT = 800, 700  # pixels
 MARK = b'<AppendedData encoding="raw">\n_'
 LONGEST_TEXT = 1 << 16  # bytes before the arrays
 WALL, SYMMETRY = 1, 2  # what a cell of fun3d-mcpi is
 CORNERS = {5: 3, 9: 4}  # of VTK's triangle and quadrilateral
 MOST = 99.5  # per cent of the values that the colours reach: next to a source they are far above the rest
-PREFIXES = ((1e-12, 'p'), (1e-9, 'n'), (1e-6, 'u'), (1e-3, 'm'), (1.0, ''))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -103,13 +101,12 @@ class File:
         return values.reshape(-1, many) if many > 1 else values
 
 
-def scale(values: Any, root: bool) -> tuple[float, Any]:
-    """Returns the strongest colour's value, and how colours follow values: by the root, a hundredth is visible too."""
+def scale(values: Any, root: bool) -> Any:
+    """Returns how colours follow values: by the root, a hundredth is visible too."""
     most = float(numpy.percentile(numpy.abs(values), MOST)) or 1.0
     if not root:
-        return most, colors.Normalize(-most, most)
-    return most, colors.FuncNorm((lambda x: numpy.sign(x) * numpy.sqrt(numpy.abs(x)),
-                                      lambda x: numpy.sign(x) * x * x), -most, most)
+        return colors.Normalize(-most, most)
+    return colors.FuncNorm((lambda x: numpy.sign(x) * numpy.sqrt(numpy.abs(x)), lambda x: numpy.sign(x) * x * x), -most, most)
 
 
 # ---- gfnn-wave ----
@@ -136,21 +133,14 @@ def wave(file: File, figure: Any, name: str) -> None:
         raise ValueError(f'{name} has no component along z')
     values = values.reshape(*shape, 3)[:, plane, :, 2].astype(float)
     tissues = file.array('material').reshape(shape)[:, plane, :]
-    most, norm = scale(values, True)
-    unit = UNITS.get(name, '')
-    if unit == 'm':
-        factor, prefix = next(((f, p) for f, p in PREFIXES if most < 1e3 * f), PREFIXES[-1])
-        unit = f' in {prefix}{unit}'
-        values = values / factor
-        norm = scale(values, True)[1]
     axes = figure.add_subplot()
-    drawn = axes.imshow(values, cmap='RdBu_r', norm=norm, origin='lower', interpolation='bilinear',
+    drawn = axes.imshow(values, cmap='RdBu_r', norm=scale(values, True), origin='lower', interpolation='bilinear',
                         extent=(0, ds * last[0], 0, ds * last[2]))
     axes.add_collection(outlines(tissues, ds))
     axes.set(xlabel='x in mm', ylabel='z in mm',
              title=f'{name} along z, in the plane of the source, y = {source[1]:.4g} mm')
-    figure.colorbar(drawn, ax=axes, label=f'{name} along z{unit}',
-                    extend='both', ticks=ticker.MaxNLocator(8))
+    figure.colorbar(drawn, ax=axes, label=f'{name} along z{", over |f|" if name == "residual" else ""}', extend='both',
+                    ticks=ticker.MaxNLocator(8), format=ticker.EngFormatter('m') if name == 'u' else None)
 
 
 # ---- fun3d-mcpi ----
@@ -176,7 +166,7 @@ def flow(file: File, figure: Any, name: str) -> None:
         raise ValueError('it has no walls to draw')
     walls = numpy.unique(faces[WALL])
     if values.min() < 0:
-        colours, (_, norm) = 'RdBu_r', scale(values[walls], False)
+        colours, norm = 'RdBu_r', scale(values[walls], False)
     else:
         colours, norm = 'viridis', colors.Normalize(values[walls].min(), values[walls].max())
     low, high = x[walls].min(0), x[walls].max(0)

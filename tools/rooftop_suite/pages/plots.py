@@ -8,10 +8,10 @@ import math
 import re
 import statistics
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable
 
 from ..cli import complain
-from ..results.figures import Rung, short
+from ..results.figures import Rung, scaled, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,26 +37,6 @@ LOOK: Any = {
     'axes.grid': True, 'grid.color': GRID, 'axes.axisbelow': True, 'axes.linewidth': 0.8, 'axes.spines.top': False,
     'axes.spines.right': False, 'legend.frameon': False, 'legend.borderaxespad': 0, 'legend.handlelength': 1.2,
     'legend.columnspacing': 1, 'legend.handletextpad': 0.4}
-
-
-class Dot(NamedTuple):
-    """A rung in a roofline: flops per byte, and GFlop/s."""
-    name: str
-    kind: str
-    ladder: str
-    intensity: float
-    rate: float
-
-
-class Share(NamedTuple):
-    """An app in the overview: what was measured, its share of which ceiling, and the figure of merit in words."""
-    name: str
-    rung: str
-    kind: str
-    share: Optional[float]
-    of: str
-    said: str
-    steady: bool
 
 
 # ---- Text and numbers ----
@@ -117,7 +97,7 @@ def of_page(text: str, name: str, title: str, what: str) -> str:
            text[text.index('>') + 1:]
 
 
-def kinds_of(rungs: Union[Sequence[Rung], Sequence[Dot]]) -> list[str]:
+def kinds_of(rungs: Sequence[Rung]) -> list[str]:
     return [kind for kind in KINDS if any(rung.kind == kind for rung in rungs)]
 
 
@@ -145,24 +125,28 @@ def named(ax: 'Axes', names: Sequence[str]) -> None:
 
 # ---- The apps ----
 
-def overview(name: str, title: str, shares: Sequence[Share]) -> str:
-    """Returns a bar per app: which share of its nearest ceiling it reaches."""
+def overview(name: str, title: str, measured: Sequence[tuple[str, Rung]]) -> str:
+    """Returns a bar per measured run, (name, its rung): which share of its nearest ceiling it reaches."""
+    rows = []  # (name and rung, figure of merit, colour of the bar, share, what is below)
+    for app, rung in measured:
+        share, of = next(iter(rung.shares() if rung.fom else ()), (0.0, ''))
+        rows.append((f'{printable(app)} · {printable(rung.name)}', f'{scaled(rung.fom)} GFlop/s' if rung.fom else rung.verdict,
+                     rung, share, f'{100 * share:.0f} % of {of}' if share else 'no ceiling was measured' if rung.fom else
+                     'the machine was disturbed: the table says how'))
+
     def draw(ax: 'Axes') -> None:
-        for i, one in enumerate(shares):
+        for i, (app, said, rung, share, below) in enumerate(rows):
             ax.barh(i, 1, 0.24, color=BAND)
-            ax.barh(i, one.share or 0, 0.24, color=COLOURS[one.kind])
-            ax.text(0, i - 0.3, f'{printable(one.name)} · {printable(one.rung)}', color=INK, va='center')
-            ax.text(1, i - 0.3, one.said, color=INK if one.steady else COLOURS['bad'], va='center', ha='right')
-            ax.text(0, i + 0.3, f'{100 * one.share:.0f} % of {one.of}' if one.share else
-                    'no ceiling was measured' if one.steady else 'the machine was disturbed: the table says how',
-                    va='center')
-        ax.text(1, len(shares) - 0.45, 'whole width: the ceiling measured in the same job', va='center', ha='right')
-        ax.set(xlim=(0, 1), ylim=(len(shares) - 0.3, -0.5))
+            ax.barh(i, share, 0.24, color=COLOURS[rung.kind])
+            ax.text(0, i - 0.3, app, color=INK, va='center')
+            ax.text(1, i - 0.3, said, color=INK if rung.fom else COLOURS['bad'], va='center', ha='right')
+            ax.text(0, i + 0.3, below, va='center')
+        ax.text(1, len(rows) - 0.45, 'whole width: the ceiling measured in the same job', va='center', ha='right')
+        ax.set(xlim=(0, 1), ylim=(len(rows) - 0.3, -0.5))
         ax.axis('off')
 
-    said = '; '.join(f'{one.name}, {one.rung}: {one.said}' +
-                     (f', {100 * one.share:.0f} % of {one.of}' if one.share else '') for one in shares)
-    return drawn(name, title, f'A bar per app, its share of the nearest ceiling. {said}', 62 * len(shares) + 18, draw)
+    what = '; '.join(f'{app}: {said}, {below}' for app, said, _, _, below in rows)
+    return drawn(name, title, f'A bar per app, its share of the nearest ceiling. {what}', 62 * len(rows) + 18, draw)
 
 
 # ---- The climb ----
@@ -181,7 +165,9 @@ def climb(name: str, title: str, rungs: Sequence[Rung]) -> str:
         for i, rung in enumerate(rungs):
             value, at = rung.fom / 1e9 if rung.fom else low, 6.0
             ax.barh(i, value - low, 0.66, low, color=COLOURS[rung.kind])
-            for words, colour in ends_of(rung):
+            labels = [(short(rung.fom / 1e9), 'ink'), (rung.step, 'soft')][:1 + bool(rung.step)] if rung.fom else [
+                ('not timed' if rung.verdict == 'VALID' else rung.verdict, 'bad')]
+            for words, colour in labels:
                 ax.annotate(words, (value, i), (at, 0), textcoords='offset points', color=COLOURS[colour], va='center',
                             annotation_clip=False).set_in_layout(False)
                 at += WIDTH * len(words) + 8
@@ -197,13 +183,6 @@ def climb(name: str, title: str, rungs: Sequence[Rung]) -> str:
     said = '; '.join(f'{rung.name}: {short(rung.fom / 1e9) if rung.fom else rung.verdict}' for rung in rungs)
     return drawn(name, title, f'Bars of {CREDITED}, one per rung. {said}',
                 24 * len(rungs) + 54 + of_legend(kinds_of(rungs)), draw)
-
-
-def ends_of(rung: Rung) -> list[tuple[str, str]]:
-    """Returns the labels at the end of a rung's bar: (text, colour) each."""
-    if not rung.fom:
-        return [('not timed' if rung.verdict == 'VALID' else rung.verdict, 'bad')]
-    return [(short(rung.fom / 1e9), 'ink')] + ([(rung.step, 'soft')] if rung.step else [])
 
 
 def ticks(axis: Any, room: float) -> None:
@@ -234,45 +213,45 @@ def spread_out(wanted: list[float], room: float, least: float) -> list[float]:
     return heights
 
 
-def roofline(name: str, title: str, points: list[Dot], roofs: dict[str, tuple[str, float]]) -> str:
+def roofline(name: str, title: str, rungs: Sequence[Rung], roofs: dict[str, tuple[str, float]]) -> str:
     """roofs: {'bandwidth': (label, GB/s), 'fp64': (label, GFlop/s), 'fp32': ...}, those that were measured."""
+    points = sorted([(rung.intensity or 0.0, float(rung.flops) / 1e9, rung) for rung in rungs if rung.flops],
+                    key=lambda point: -point[1])
     if not points or 'bandwidth' not in roofs:
         return ''
     bandwidth = roofs['bandwidth'][1]
     flat = [roofs[key][1] for key in ('fp64', 'fp32') if key in roofs]
-    highest = max(flat, default=max(p.rate for p in points))
-    left = min([p.intensity for p in points] + [highest / bandwidth / 3]) / 2
-    right = max([p.intensity for p in points] + [highest / bandwidth * 1.6]) * 2
-    top = max([highest] + [p.rate for p in points]) * 2
-    bottom = min([p.rate for p in points] + [top / 300]) / 2
+    highest = max(flat, default=points[0][1])
+    left = min([x for x, _, _ in points] + [highest / bandwidth / 3]) / 2
+    right = max([x for x, _, _ in points] + [highest / bandwidth * 1.6]) * 2
+    top = max(highest, points[0][1]) * 2
+    bottom = min(points[-1][1], top / 300) / 2
     tall = max(300, 16 * len(points))
-    ladders = sorted({p.ladder for p in points})
+    ladders = sorted({rung.ladder for rung in rungs})
 
     def draw(ax: 'Axes') -> None:
         ax.set(xscale='log', yscale='log', xlim=(left, right), ylim=(bottom, top))
-        room = WIDE - 70 - WIDTH * max(len(printable(p.name)) for p in points)
+        room = WIDE - 70 - WIDTH * max(len(printable(rung.name)) for rung in rungs)
         ticks(ax.xaxis, room)
         ticks(ax.yaxis, 2 * tall)
         ax.set_xlabel('flop per byte, by the model', loc='right')
         ax.plot([left, highest / bandwidth], [left * bandwidth, highest], color=INK)
         for dash, rate in zip(('-', '--'), flat):
             ax.plot([rate / bandwidth, right], [rate, rate], dash, color=INK)
-        ordered = sorted(points, key=lambda p: -p.rate)
-        heights = spread_out([tall * math.log(top / p.rate) / math.log(top / bottom) for p in ordered], tall, SIZE + 4)
-        for p, y in zip(ordered, heights):
-            ax.annotate(printable(p.name), (p.intensity, p.rate), (1.04, 1 - y / tall), textcoords='axes fraction',
-                        color=INK, va='center', arrowprops={'arrowstyle': '-', 'color': COLOURS[p.kind], 'lw': 0.6,
+        heights = spread_out([tall * math.log(top / rate) / math.log(top / bottom) for _, rate, _ in points], tall, SIZE + 4)
+        for (x, rate, rung), y in zip(points, heights):
+            ax.annotate(printable(rung.name), (x, rate), (1.04, 1 - y / tall), textcoords='axes fraction',
+                        color=INK, va='center', arrowprops={'arrowstyle': '-', 'color': COLOURS[rung.kind], 'lw': 0.6,
                                                             'shrinkA': 3, 'shrinkB': 0, 'relpos': (0, 0.5)})
-            ax.plot(p.intensity, p.rate, SIGNS[ladders.index(p.ladder) % len(SIGNS)], color=COLOURS[p.kind],
-                    markersize=7)
+            ax.plot(x, rate, SIGNS[ladders.index(rung.ladder) % len(SIGNS)], color=COLOURS[rung.kind], markersize=7)
         lines = [f'{sign} {label}' for sign, (label, _) in zip(('╱', '──', '╌╌'), roofs.values())]
         for i, line in enumerate(['GFlop/s', *reversed(lines)]):
             ax.text(-0.1, 1 + (12 + 17 * i) / tall, line, transform=ax.transAxes)
-        legend(ax, kinds_of(points), ladders, 1 + (28 + 17 * len(lines)) / tall)
+        legend(ax, kinds_of(rungs), ladders, 1 + (28 + 17 * len(lines)) / tall)
 
-    said = '; '.join(f'{p.name}: {short(p.intensity)} flop per byte, {short(p.rate)} GFlop/s' for p in points)
+    said = '; '.join(f'{rung.name}: {short(x)} flop per byte, {short(rate)} GFlop/s' for x, rate, rung in points)
     return drawn(name, title, f'Ceilings: {", ".join(label for label, _ in roofs.values())}. Points: {said}',
-                tall + 68 + 17 * len(roofs) + of_legend(kinds_of(points), ladders), draw)
+                tall + 68 + 17 * len(roofs) + of_legend(kinds_of(rungs), ladders), draw)
 
 
 # ---- Noise ----

@@ -81,13 +81,8 @@ class Report:
     # -- all apps --
 
     def overview(self) -> Markup:
-        shares = []
-        for name, _, result in self.lines:
-            rung = result.rungs[0]
-            share, of = next(iter(rung.shares() if rung.fom else ()), (None, ''))
-            said = f'{scaled(rung.fom)} GFlop/s' if rung.fom else rung.verdict
-            shares.append(plots.Share(name, rung.name, rung.kind, share, of, said, bool(rung.fom)))
-        drawn = plots.overview('overview', 'The apps below their ceilings', shares) if shares else ''
+        measured = [(name, result.rungs[0]) for name, _, result in self.lines]
+        drawn = plots.overview('overview', 'The apps below their ceilings', measured) if measured else ''
         return self.figures.figure(drawn, parts.of_overview())
 
     def headline(self) -> Markup:
@@ -123,24 +118,20 @@ class Report:
 
     # -- the machine --
 
-    def build(self) -> list[tuple[str, str]]:
-        """Returns what the programs say of themselves and their machine, with all that they say where they differ."""
-        return [(name.replace('_', ' '), '; '.join(dict.fromkeys(str(getattr(result.program, name)) or 'none'
+    def environment(self) -> list[tuple[str, str]]:
+        """Returns what the programs say of themselves and their machine, with all that they say where they differ, and then what
+        the suite found out about the machine, without what the programs said already."""
+        rows = [(name.replace('_', ' '), '; '.join(dict.fromkeys(str(getattr(result.program, name)) or 'none'
                                                                  for result in self.evidence.all()))) for name in BUILD]
-
-    def system(self) -> list[tuple[str, str]]:
-        """Returns what the suite found out about the machine, without what the programs said already."""
         there = dict(self.evidence.run.environment)
         memory, stolen, gpus, variables = (there.pop(name, None) for name in ('memory_bytes', 'stolen', 'gpus', 'variables'))
-        rows = [(name, in_words(value)) for name, value in there.items() if name not in ('host', 'cpu', 'mpi')]
+        rows += [(name, in_words(value)) for name, value in there.items() if name not in ('host', 'cpu', 'mpi')]
         rows.append(('memory', f'{memory / 2**30:.1f} GiB' if isinstance(memory, (int, float)) else ''))
         rows.append(('taken by the hypervisor', f'{100 * stolen:.1f} %' if isinstance(stolen, (int, float)) else ''))
         rows += [(f'GPU {i}', in_words(gpu)) for i, gpu in enumerate(gpus if isinstance(gpus, list) else [])]
-        return rows + [('variables', ' '.join(f'{name}={value}' for name, value in variables.items())
-                        if isinstance(variables, dict) else '')]
-
-    def environment(self) -> list[tuple[str, str]]:
-        return [(name, value) for name, value in (*self.build(), *self.system()) if value not in ('', 'none')]
+        rows.append(('variables', ' '.join(f'{name}={value}' for name, value in variables.items())
+                     if isinstance(variables, dict) else ''))
+        return [(name, value) for name, value in rows if value not in ('', 'none')]
 
     def page(self) -> str:
         evidence, every, run = self.evidence, self.evidence.all(), self.evidence.run

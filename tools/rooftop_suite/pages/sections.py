@@ -55,29 +55,27 @@ class Figures:
             parts.missing(timed and plots.missing() or 'No rung here has a figure of merit, so there is no climb.'))
 
     def rooflines(self, app: str, result: Result) -> Markup:
-        return join(self.roofline(app, result, processor) for processor in result.processors)
-
-    def roofline(self, app: str, result: Result, processor: str) -> Markup:
-        plot, left_out = roofline(app, result, processor)
-        tensor = any(r.row.arithmetic in ('fp16-tensor', 'mixed') for r in result.rungs
-                     if r.name not in left_out and r.processor == processor == 'gpu')
-        return self.figure(plot, parts.of_roofline(processor.upper(), tensor, left_out))
+        drawn = Markup()
+        for processor in result.processors:
+            plot, left_out = roofline(app, result, processor)
+            tensor = any(r.row.arithmetic in ('fp16-tensor', 'mixed') for r in result.rungs
+                         if r.name not in left_out and r.processor == processor == 'gpu')
+            drawn += self.figure(plot, parts.of_roofline(processor.upper(), tensor, left_out))
+        return drawn
 
 
 def roofline(app: str, result: Result, processor: str) -> tuple[str, list[str]]:
     """Returns the drawing, and the names of the rungs that are not in it."""
     rungs = [r for r in result.rungs if r.processor == processor]
-    points = [plots.Dot(r.name, r.kind, r.ladder, r.intensity, r.flops / 1e9) for r in rungs
-              if r.fom and r.intensity and r.flops]
+    shown = [r for r in rungs if r.fom and r.intensity]
     rate, how = result.bandwidth(processor)
     roofs = {'bandwidth': (f'{how} {scaled(rate)} GB/s', rate / 1e9)} if rate else {}
     for key in ('fp64', 'fp32'):
         value = result.fma(processor, key)
         if value:
             roofs[key] = (f'{key.upper()} FMA {scaled(value)}', value / 1e9)
-    plot = plots.roofline(f'{app}-roofline-{processor}', f'{app}: the {processor.upper()} roofline', points, roofs)
-    shown = {point.name for point in points}
-    return plot, [r.name for r in rungs if r.name not in shown]
+    plot = plots.roofline(f'{app}-roofline-{processor}', f'{app}: the {processor.upper()} roofline', shown, roofs)
+    return plot, [r.name for r in rungs if r not in shown]
 
 
 # ---- The section ----

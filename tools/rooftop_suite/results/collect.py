@@ -2,6 +2,7 @@
 manifest whose results are not there. `table` prints rows, `compare` pairs those of two results.
 """
 import statistics
+from collections.abc import Iterator
 from typing import NamedTuple, Optional
 
 from .. import Json, results
@@ -104,34 +105,32 @@ def rows_of_manifest(name: str, run: Run) -> list[Row]:
             for kind, summary in (('base', run.summary), ('peak', run.peak)) for app, row in summary.items()]
 
 
-class Found:
-    """What is in results. alone: the names of manifests without the results that they name."""
+def rows_of_folder(name: str, folder: Folder) -> Iterator[Row]:
+    """Yields the rows of a folder with its results, and says what is left out."""
+    run = folder.manifest
+    for step in folder.steps:
+        kind = {step.app: 'base', f'peak-{step.app}': 'peak', f'ladder-{step.app}': 'ladder'}.get(step.name)
+        result = folder.result(step.name) if kind else None
+        if kind and result:
+            declared = run.peak[step.app].declared if kind == 'peak' and step.app in run.peak else ''
+            yield from rows_of_result(name, kind, result, run, declared)
+        elif kind:
+            why = 'its file is missing or was changed' if step.state == 'done' else step.why or step.state
+            complain(f'{name}: {step.name} is left out: {why}')
 
-    def __init__(self, paths: list[str]) -> None:
-        """Reads the results of a command line, and says what is left out; Fault if one is no result."""
-        self.rows: list[Row] = []
-        self.alone: list[str] = []
-        for name in paths:
-            path = results.manifest_of(name)
-            value = results.read(path)
-            if isinstance(value, Program):
-                self.rows += rows_of_result(name, 'single', value)
-                continue
-            folder = Folder.at(path, value)
-            if folder.alone:
-                self.alone.append(name)
-                self.rows += rows_of_manifest(name, value)
-            else:
-                self.add_folder(name, folder)
 
-    def add_folder(self, name: str, folder: Folder) -> None:
-        run = folder.manifest
-        for step in folder.steps:
-            kind = {step.app: 'base', f'peak-{step.app}': 'peak', f'ladder-{step.app}': 'ladder'}.get(step.name)
-            result = folder.result(step.name) if kind else None
-            if kind and result:
-                declared = run.peak[step.app].declared if kind == 'peak' and step.app in run.peak else ''
-                self.rows += rows_of_result(name, kind, result, run, declared)
-            elif kind:
-                why = 'its file is missing or was changed' if step.state == 'done' else step.why or step.state
-                complain(f'{name}: {step.name} is left out: {why}')
+def found(paths: list[str]) -> tuple[list[Row], list[str]]:
+    """Reads the results of a command line; Fault if one is none. Returns their rows, and the names of manifests without the
+    results that they name."""
+    rows, alone = list[Row](), list[str]()
+    for name in paths:
+        path = results.manifest_of(name)
+        value = results.read(path)
+        if isinstance(value, Program):
+            rows += rows_of_result(name, 'single', value)
+        elif Folder.at(path, value).alone:
+            alone.append(name)
+            rows += rows_of_manifest(name, value)
+        else:
+            rows += rows_of_folder(name, Folder.at(path, value))
+    return rows, alone

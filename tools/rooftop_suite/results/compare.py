@@ -13,7 +13,7 @@ import statistics
 from typing import NamedTuple, Optional
 
 from .. import INVALID, USAGE, VALID, Fault, aligned, results
-from .collect import LEAST_NOISE, Found, Row
+from .collect import LEAST_NOISE, Row, found
 
 MOST_DRIFT = 0.10  # of the bandwidth of one processor between two runs
 WITHIN = 'within twice the noise'
@@ -134,7 +134,7 @@ def print_pairs(base: Side, other: Side, pairs: list[Pair]) -> None:
 def main(args: argparse.Namespace) -> int:
     if len(args.files) < 2:
         raise Fault(USAGE, 'compare takes two files or more')
-    sides = [Side(path, Found([path]).rows) for path in args.files]
+    sides = [Side(path, found([path])[0]) for path in args.files]
     tables = [(other, compare(sides[0], other)) for other in sides[1:]]
     ladders = False
     for other, pairs in tables:

@@ -1,21 +1,16 @@
 """Is one result consistent? What follows from other members of the file is worked out again: verdicts from checks,
 median, spread and figure of merit from the windows, the seed from the nonce. Each fault is one line.
 """
+import math
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Optional
 
-from .. import Fault
-from . import OFFICIAL, RIGHT, VERDICTS, AnyResult, Program, Rung, disk, record_of
-from .records import Mismatch
+from . import RIGHT, VERDICTS, WARM_UP, WINDOW, WINDOWS, AnyResult, Program, Rung, disk
 
 ROUNDING = 1e-9  # of numbers that were written with 17 digits and computed again
 MOST_SPREAD = 0.1
-
-
-def near(a: float, b: float) -> bool:
-    return abs(a - b) <= ROUNDING * max(abs(a), abs(b))
 
 
 def judge_checks(rung: Rung) -> Iterator[str]:
@@ -48,17 +43,17 @@ def judge_times(rung: Rung) -> Iterator[str]:
     for name, told, value in (('seconds_per_unit', rung.seconds_per_unit, median), ('spread', rung.spread, spread),
                               ('windows', rung.windows, len(windows)),
                               ('fom_flop_per_s', fom, (credited or 0.0) / median)):
-        if told is not None and not near(told, value):
+        if told is not None and not math.isclose(told, value, rel_tol=ROUNDING):
             yield f'{name} is {told:.9g}, its windows say {value:.9g}'
 
 
 def judge_official(rung: Rung) -> Iterator[str]:
     """Yields what a measured rung lacks by the rules for published results."""
     windows, timed, warm_up = len(rung.window_seconds or ()), rung.timed_seconds or 0.0, rung.warm_up_seconds or 0.0
-    if windows < OFFICIAL.windows or timed < OFFICIAL.window * windows * (1 - ROUNDING):
-        yield f'{OFFICIAL.windows} windows of {OFFICIAL.window:g} s'
-    if warm_up < OFFICIAL.warm_up * (1 - ROUNDING):
-        yield f'a warm-up of {OFFICIAL.warm_up:g} s'
+    if windows < WINDOWS or timed < WINDOW * windows * (1 - ROUNDING):
+        yield f'{WINDOWS} windows of {WINDOW:g} s'
+    if warm_up < WARM_UP * (1 - ROUNDING):
+        yield f'a warm-up of {WARM_UP:g} s'
 
 
 def worst(verdicts: Sequence[str]) -> str:
@@ -95,14 +90,3 @@ class Judged:
         """What is wrong, or else the verdict of a program if it is no right answer."""
         bad = isinstance(self.record, Program) and self.record.verdict not in RIGHT
         return self.wrong or ([f'consistent, and its verdict is {self.record.verdict}'] if bad and self.record else [])
-
-
-def judged(path: str) -> Judged:
-    """Returns a file with the faults that it has by itself."""
-    try:
-        record = record_of(disk.parse(path))
-    except Fault as fault:
-        return Judged(path, wrong=[str(fault).replace(f'{path}: ', '')], unreadable=True)
-    except Mismatch as mismatch:
-        return Judged(path, wrong=[f'not a result by docs/result-schema.json: {mismatch}'])
-    return Judged(path, record, judge_program(record) if isinstance(record, Program) else [])

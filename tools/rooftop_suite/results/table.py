@@ -13,7 +13,7 @@ from typing import Optional
 
 from .. import INVALID, VALID, Fault, aligned, results
 from . import disk, figures
-from .collect import Found, Row
+from .collect import Row, found
 
 COLUMNS = Row._fields[:Row._fields.index('problem')]  # of CSV
 HEADS = ('app', 'result', 'processor', 'ranks', 'run', 'rung', 'precision', 'verdict', 'GFlop/s', 'spread', 'noise',
@@ -75,8 +75,7 @@ def html(rows: list[Row], notes: list[str]) -> str:
 
 
 def main(args: argparse.Namespace) -> int:
-    found = Found(args.results)
-    rows = found.rows
+    rows, alone = found(args.results)
     if not rows:
         raise Fault(INVALID, f'{args.results[0]}: no results in it')
     if args.csv == '-':
@@ -85,7 +84,7 @@ def main(args: argparse.Namespace) -> int:
     some = ordered(rows, args.ladders)
     left, noun = len(rows) - len(some), 'rungs of ladders are' if len(rows) - len(some) > 1 else 'rung of a ladder is'
     notes = [NOTE] + [f'{left} {noun} not shown: --ladders shows them.'] * (left > 0) + [
-        f'{name}: a manifest alone; the figures are those of its summary.' for name in found.alone]
+        f'{name}: a manifest alone; the figures are those of its summary.' for name in alone]
     if args.csv:
         disk.save_bytes(args.csv, csv_text(rows).encode('utf-8', 'backslashreplace'))
     if args.html:

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from typing import Optional
 
 from .. import ENVIRONMENT, INVALID, USAGE, VALID, Fault, one_line, results
-from . import AnyResult, Folder, Program, Run, Rung, disk, judge
-from .judge import Judged, judge_official
+from . import AnyResult, Folder, Program, Run, Rung, disk
+from .judge import Judged, judge_official, judge_program
+from .records import Mismatch
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -98,11 +99,16 @@ def judge_folder(folder: Folder, judged: Judged, files: list[Judged]) -> None:
 
 def judge_file(path: str, nonce: Optional[str], kind: Optional[type[AnyResult]] = None) -> Judged:
     """Returns a file with the faults that it has by itself. kind: what it must be."""
-    judged = judge.judged(path)
-    record = judged.record
-    if record and kind and not isinstance(record, kind):
+    try:
+        record = results.record_of(disk.parse(path))
+    except Fault as fault:
+        return Judged(path, wrong=[str(fault).replace(f'{path}: ', '')], unreadable=True)
+    except Mismatch as mismatch:
+        return Judged(path, wrong=[f'not a result by docs/result-schema.json: {mismatch}'])
+    if kind and not isinstance(record, kind):
         return Judged(path, wrong=[f'not the result of a {kind.__name__.lower()}'])
-    if record and nonce not in (None, record.nonce):
+    judged = Judged(path, record, judge_program(record) if isinstance(record, Program) else [])
+    if nonce not in (None, record.nonce):
         judged.wrong.append(f"nonce is '{record.nonce}', not '{nonce}'")
     return judged
 
@@ -113,13 +119,6 @@ def judge_all(path: str, nonce: Optional[str], kind: Optional[type[AnyResult]] =
     if isinstance(judged.record, Run):
         judge_folder(Folder.at(path, judged.record), judged, files)
     return [*files, judged]
-
-
-def lacking(files: list[Judged], given: list[Judged]) -> list[str]:
-    """Returns what files without faults lack to be official. given: those of the command line."""
-    lacks = [line for judged in files for line in judged.lacks]
-    lacks += ['a run of rooftop run'] if any(not isinstance(judged.record, Run) for judged in given) else []
-    return list(dict.fromkeys(lacks))
 
 
 def main(args: argparse.Namespace) -> int:
@@ -135,7 +134,9 @@ def main(args: argparse.Namespace) -> int:
             for line in (judged.faults or ['consistent']) + [f'note: {line}' for line in judged.notes]:
                 print(one_line(f'{judged.path}: {line}'))
     bad = [judged for judged in files if judged.faults]
-    lacks = lacking(files, given) + ([] if args.nonce else ["the buyer's nonce (--nonce)"])
+    lacks = list(dict.fromkeys(line for judged in files for line in judged.lacks))
+    lacks += ['a run of rooftop run'] if any(not isinstance(judged.record, Run) for judged in given) else []
+    lacks += [] if args.nonce else ["the buyer's nonce (--nonce)"]
     said = f'{len(bad)} with faults: NOT CONSISTENT' if bad else one_line(
         f'consistent; lacks {", ".join(lacks)}' if lacks else f"consistent and official, nonce '{args.nonce}'")
     print(f'verify: {len(files)} file{"s" if len(files) > 1 else ""}, {said}')
