@@ -75,7 +75,8 @@ def copy_of_app(task: Task, text: str, scratch: str) -> str:
         os.makedirs(to)
         for name in names:
             if name.endswith(('.c', '.h', '.cu', '.cuh', '.cpp', '.hpp', '.def', '.inc')):
-                disk.copy(os.path.join(place, name), os.path.join(to, name))
+                with disk.create(os.path.join(to, name)) as copy:
+                    copy.write(disk.read_bytes(os.path.join(place, name)))
     disk.save_bytes(os.path.join(where, task.file), text.encode('utf-8', 'replace'))
     return where
 

@@ -63,14 +63,6 @@ def named(one: Page) -> list[str]:
     return [word for word in lessons.code_in(one.lesson.look) if word.isidentifier()] if one.lesson else []
 
 
-def difference(before: str, now: str) -> list[str]:
-    """Returns a diff of functions, if they have enough in common for one to say something."""
-    theirs, ours = before.splitlines(), now.splitlines()
-    if difflib.SequenceMatcher(None, theirs, ours).ratio() < ALIKE:
-        return []
-    return list(difflib.unified_diff(theirs, ours, lineterm='', n=1))[2:]
-
-
 def add_sources(app: str, pages: list[Page], tree: str) -> None:
     """Fills path, functions, before and changed from the source tree."""
     rungs = {rung.name: rung for rung in lessons.ladder(app, tree)}
@@ -84,8 +76,10 @@ def add_sources(app: str, pages: list[Page], tree: str) -> None:
             one.before = one.lesson.before or rungs[one.name].after
     by_name = {one.name: one for one in pages}
     for one in (one for one in pages if one.before in texts):
-        theirs = lessons.functions(texts[one.before], named(one) + named(by_name[one.before]))
-        one.changed = difference(theirs, one.functions)
+        theirs = lessons.functions(texts[one.before], named(one) + named(by_name[one.before])).splitlines()
+        ours = one.functions.splitlines()
+        if difflib.SequenceMatcher(None, theirs, ours).ratio() >= ALIKE:  # else a diff says nothing
+            one.changed = list(difflib.unified_diff(theirs, ours, lineterm='', n=1))[2:]
 
 
 # ---- All of it ----

@@ -189,17 +189,17 @@ def html(lesson: Lesson, template: str = 'lesson.html') -> str:
     rung."""
     from ..pages import page, sections
     from .prose import prose
-    drawn, result = sections.Figures(), lesson.result
+    result = lesson.result
 
     def climb(number: int, one: Page) -> page.Markup:
         so_far = [other.rung for other in lesson.here[:number] if other.rung and other.ladder == one.ladder]
-        return drawn.climb(lesson.app, one.ladder, so_far, f'-{number}')
+        return sections.climb(lesson.app, one.ladder, so_far, f'-{number}')
 
-    climbs = [drawn.climb(lesson.app, ladder, rungs, str(i)) for i, (ladder, rungs) in enumerate(result.ladders().items())]
+    climbs = [sections.climb(lesson.app, ladder, rungs, str(i)) for i, (ladder, rungs) in enumerate(result.ladders().items())]
     rows = [[rung.name, f'{1e6 * rung.seconds:.2f}' if rung.seconds else '-', rung.step or '-',
              figures.share_text(rung.share_bandwidth), figures.share_text(rung.share_flops), page.parts.verdict(rung.verdict)]
             for rung in [one.rung for one in lesson.here] if rung]
     return page.render(template, title=lesson.text.title, lesson=lesson, prose=prose, kinds=plots.KINDS, question=question,
                        machine=machine, answer=answer, reasons=reasons(lesson), machine_line=machine_line(result),
                        parsed=drawings.parsed, climb=climb, climbs=page.join(climbs, '\n'), rows=rows,
-                       rooflines=drawn.rooflines(lesson.app, result), without_plots=plots.missing())
+                       rooflines=sections.rooflines(lesson.app, result), without_plots=plots.missing())

@@ -16,6 +16,7 @@ from ..results.figures import Rung, scaled, short
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+BEGIN = '<div class="plot">'  # of the element of a plot
 WIDE = 440  # the width of a plot in units of which its letters have SIZE: the page scales it to 350 .. 600 pixels
 SIZE = 12  # of text
 WIDTH = 0.6 * SIZE  # of a letter; an upper bound, as the reader's font is not known here
@@ -77,7 +78,7 @@ def drawn(name: str, title: str, what: str, height: float, draw: Callable[['Axes
         figure.set_layout_engine('constrained', w_pad=2 / 72, h_pad=4 / 72)
         draw(figure.subplots())
         figure.savefig(file, format='svg', metadata={'Date': None})
-    return f'<div class="plot">{of_page(file.getvalue(), name, title, what)}</div>'
+    return f'{BEGIN}{of_page(file.getvalue(), name, title, what)}</div>'
 
 
 def of_page(text: str, name: str, title: str, what: str) -> str:

@@ -16,7 +16,7 @@ from ..results.figures import DASH, Result, percent, scaled
 from . import plots
 from .evidence import Evidence
 from .page import Markup, inline, join, listed, parts, render
-from .sections import PURPOSES, Figures, Section, powers, roofline
+from .sections import PURPOSES, Section, figure, powers, roofline
 
 BUILD = ('cpu', 'threads', 'gpu', 'mpi', 'kokkos', 'kokkos_backend', 'compiler', 'flags')  # of a program's result
 
@@ -31,10 +31,10 @@ def main(args: argparse.Namespace) -> int:
     """Returns VALID once the page is written, whatever verdict is in it."""
     if os.path.isfile(args.folder):
         return picture(args.folder, args.output)
-    report = Report(Evidence(args.folder))
+    page = Report(Evidence(args.folder)).page()
     path = args.output or os.path.join(args.folder, 'report.html')
-    disk.save_bytes(path, report.page().encode('utf-8', 'replace'))
-    print(f'report: {path}; {report.figures.plots} plots')
+    disk.save_bytes(path, page.encode('utf-8', 'replace'))
+    print(f'report: {path}; {page.count(plots.BEGIN)} plots')
     return VALID
 
 
@@ -72,7 +72,7 @@ def in_words(value: object, depth: int = 3) -> str:
 
 class Report:
     def __init__(self, evidence: Evidence) -> None:
-        self.evidence, self.figures = evidence, Figures()
+        self.evidence = evidence
         # (app, or app and peak; result)
         self.lines = [(f'{app}{", peak" if what == "peak" else ""}', app, evidence.of[what][app])
                       for app in evidence.apps for what in ('measured', 'peak') if app in evidence.of[what]]
@@ -83,7 +83,7 @@ class Report:
     def overview(self) -> Markup:
         measured = [(name, result.rungs[0]) for name, _, result in self.lines]
         drawn = plots.overview('overview', 'The apps below their ceilings', measured) if measured else ''
-        return self.figures.figure(drawn, parts.of_overview())
+        return figure(drawn, parts.of_overview())
 
     def headline(self) -> Markup:
         run = self.evidence.run
@@ -136,7 +136,7 @@ class Report:
     def page(self) -> str:
         evidence, every, run = self.evidence, self.evidence.all(), self.evidence.run
         apps = evidence.apps
-        sections = {app: Section(app, evidence, self.figures).html() for app in apps}
+        sections = {app: Section(app, evidence).html() for app in apps}
         used: Sequence[Result] = [result for _, _, result in self.lines] or every
         chips = sorted({getattr(result.program, chip) for result in used for chip in result.processors} - {''})
         lead = [', '.join(sorted({result.program.host for result in every})), f'size {run.size}',

@@ -37,31 +37,27 @@ def powers(rungs: Sequence[Rung]) -> Columns:
 
 # ---- Figures ----
 
-class Figures:
-    """Plots with their captions, counted. There is no caption without its plot."""
+def figure(plot: str, caption: object) -> Markup:
+    """Returns a plot with its caption. There is no caption without its plot."""
+    return Markup(parts.figure(Markup(plot), caption)) if plot else Markup()
 
-    def __init__(self) -> None:
-        self.plots = 0
 
-    def figure(self, plot: str, caption: object) -> Markup:
-        self.plots += bool(plot)
-        return Markup(parts.figure(Markup(plot), caption)) if plot else Markup()
+def climb(app: str, ladder: str, rungs: list[Rung], suffix: str) -> Markup:
+    timed = [(rung.fom, rung.name) for rung in rungs if rung.fom]
+    (low, first), (high, best) = (timed[0], max(timed)) if timed else ((1.0, ''), (1.0, ''))
+    plot = plots.climb(f'{app}-climb{suffix}', f'{app}{" " + ladder if ladder else ""}: the climb', rungs)
+    return figure(plot, parts.of_climb(first, best, f'{high / low:,.1f}×' if high > low else '')) or Markup(
+        parts.missing(timed and plots.missing() or 'No rung here has a figure of merit, so there is no climb.'))
 
-    def climb(self, app: str, ladder: str, rungs: list[Rung], suffix: str) -> Markup:
-        timed = [(rung.fom, rung.name) for rung in rungs if rung.fom]
-        (low, first), (high, best) = (timed[0], max(timed)) if timed else ((1.0, ''), (1.0, ''))
-        plot = plots.climb(f'{app}-climb{suffix}', f'{app}{" " + ladder if ladder else ""}: the climb', rungs)
-        return self.figure(plot, parts.of_climb(first, best, f'{high / low:,.1f}×' if high > low else '')) or Markup(
-            parts.missing(timed and plots.missing() or 'No rung here has a figure of merit, so there is no climb.'))
 
-    def rooflines(self, app: str, result: Result) -> Markup:
-        drawn = Markup()
-        for processor in result.processors:
-            plot, left_out = roofline(app, result, processor)
-            tensor = any(r.row.arithmetic in ('fp16-tensor', 'mixed') for r in result.rungs
-                         if r.name not in left_out and r.processor == processor == 'gpu')
-            drawn += self.figure(plot, parts.of_roofline(processor.upper(), tensor, left_out))
-        return drawn
+def rooflines(app: str, result: Result) -> Markup:
+    drawn = Markup()
+    for processor in result.processors:
+        plot, left_out = roofline(app, result, processor)
+        tensor = any(r.row.arithmetic in ('fp16-tensor', 'mixed') for r in result.rungs
+                     if r.name not in left_out and r.processor == processor == 'gpu')
+        drawn += figure(plot, parts.of_roofline(processor.upper(), tensor, left_out))
+    return drawn
 
 
 def roofline(app: str, result: Result, processor: str) -> tuple[str, list[str]]:
@@ -83,8 +79,8 @@ def roofline(app: str, result: Result, processor: str) -> tuple[str, list[str]]:
 class Section:
     """What a report says of one app."""
 
-    def __init__(self, app: str, evidence: Evidence, figures: Figures) -> None:
-        self.app, self.evidence, self.figures = app, evidence, figures
+    def __init__(self, app: str, evidence: Evidence) -> None:
+        self.app, self.evidence = app, evidence
         self.measured, self.ladder = (evidence.of[what].get(app) for what in ('measured', 'ladder'))
 
     def html(self) -> Markup:
@@ -134,7 +130,7 @@ class Section:
             return parts.part('The ladder', parts.missing(f'This folder has no ladder of {self.app}.'))
         ladders = self.ladder.ladders()
         out = [parts.part(f'The ladder{": " + ladder if ladder else ""}', join([
-            self.figures.climb(self.app, ladder, rungs, str(i) if len(ladders) > 1 else ''), self.ladder_table(rungs)],
+            climb(self.app, ladder, rungs, str(i) if len(ladders) > 1 else ''), self.ladder_table(rungs)],
             '\n')) for i, (ladder, rungs) in enumerate(ladders.items())]
         why: dict[str, list[str]] = {}
         for row in self.ladder.program.absent:
@@ -166,7 +162,7 @@ class Section:
             ('spread', [percent(row.spread) for _, row in rows])],
             'The highest of all samples counts.' + (
                 f' Values are of one of {ranks} ranks, all running at the same time.' if ranks > 1 else ''))
-        return parts.part('The roofline', join([self.figures.rooflines(self.app, result),
+        return parts.part('The roofline', join([rooflines(self.app, result),
                                                              parts.details('The ceilings', ceilings)]))
 
     # -- noise, checks --
@@ -179,7 +175,7 @@ class Section:
                 rungs.append(copy.copy(rung))
                 rungs[-1].name = rung.name if what == 'ladder' else f'{what} run'
         plot = plots.windows(f'{self.app}-noise', f'{self.app}: the timed windows', rungs)
-        body = self.figures.figure(plot, parts.of_noise(f'{plots.SPREAD:.0f}'))
+        body = figure(plot, parts.of_noise(f'{plots.SPREAD:.0f}'))
         return parts.part('Noise', body) if body else Markup()
 
     def validation(self) -> Markup:

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Optional, TypeVar, Union
+from typing import Optional, TypeVar, Union
 
 from .. import INVALID, Fault, Json
 from . import disk
@@ -102,11 +102,10 @@ AnyResult = Union[Program, Run]
 def record_of(value: Json) -> AnyResult:
     """Returns the record that a file's object is, by its "kind"; Mismatch if it is none."""
     kind = value.get('kind', 'program')
-    kinds: dict[Any, type[AnyResult]] = {'program': Program, 'run': Run}
-    if not isinstance(kind, str) or kind not in kinds:
+    if kind not in ('program', 'run'):
         raise Mismatch(f'kind: {kind!r} is not known')
     check({'$ref': kind}, value)
-    return kinds[kind](**value)
+    return Run(**value) if kind == 'run' else Program(**value)
 
 
 # ---- Reading ----

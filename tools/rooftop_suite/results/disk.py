@@ -38,11 +38,6 @@ def create(path: str) -> BinaryIO:
     return open(path, 'w+b')
 
 
-def copy(path: str, to: str) -> None:
-    with create(to) as file:
-        file.write(read_bytes(path))
-
-
 def settle(part: str, path: str) -> None:
     """Renames a finished file to its final name; OSError if that is the name of no regular file."""
     check_writable(path)
@@ -68,7 +63,6 @@ def save_bytes(path: str, data: bytes) -> None:
     """Writes a file whole or not at all. On a full disk: Fault, and the file that was there is unchanged."""
     part = part_of(path)
     try:
-        check_writable(path)
         with create(part) as file:
             file.write(data)
         settle(part, path)

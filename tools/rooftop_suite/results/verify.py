@@ -12,7 +12,6 @@ from typing import Optional
 from .. import ENVIRONMENT, INVALID, USAGE, VALID, Fault, one_line, results
 from . import AnyResult, Folder, Program, Run, Rung, disk
 from .judge import Judged, judge_official, judge_program
-from .records import Mismatch
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -100,11 +99,9 @@ def judge_folder(folder: Folder, judged: Judged, files: list[Judged]) -> None:
 def judge_file(path: str, nonce: Optional[str], kind: Optional[type[AnyResult]] = None) -> Judged:
     """Returns a file with the faults that it has by itself. kind: what it must be."""
     try:
-        record = results.record_of(disk.parse(path))
+        record = results.read(path)
     except Fault as fault:
-        return Judged(path, wrong=[str(fault).replace(f'{path}: ', '')], unreadable=True)
-    except Mismatch as mismatch:
-        return Judged(path, wrong=[f'not a result by docs/result-schema.json: {mismatch}'])
+        return Judged(path, wrong=[str(fault).replace(f'{path}: ', '')], unreadable=fault.status == ENVIRONMENT)
     if kind and not isinstance(record, kind):
         return Judged(path, wrong=[f'not the result of a {kind.__name__.lower()}'])
     judged = Judged(path, record, judge_program(record) if isinstance(record, Program) else [])
