@@ -94,20 +94,19 @@ class Pages(unittest.TestCase):
         rung = self.lesson.result.rungs[0]
         rung.row.profile = [{'timer': f'a{name}', 'calls': 2, 'seconds': seconds, 'bytes': moved} for name, seconds, moved in (
             ('', 4.0, 0.0), ('/shift', 1.0, 1e15), ('/shift/deep', 0.5, 0.0), ('/ax', 3.0, 1.5e10))]
-        with mock.patch.object(self.lesson.result, 'bandwidth', lambda processor: (1e10, 'copy')):
-            self.assertEqual([line.split() for line in lesson_page.timers(rung, self.lesson.result)[1:]],
-                             ['25.0 % 500.0 ms in a cache shift'.split(), '75.0 % 1.5 s 50 % ax'.split()])
-            self.lesson.result.program.ranks = 2  # calls and bytes are of both
-            self.assertEqual(lesson_page.timers(rung, self.lesson.result)[2].split(), '75.0 % 3 s 50 % ax'.split())
+        rung.bandwidth = 1e10
+        self.assertEqual([line.split() for line in lesson_page.timers(rung, self.lesson.result)[1:]],
+                         ['25.0 % 500.0 ms in a cache shift'.split(), '75.0 % 1.5 s 50 % ax'.split()])
+        self.lesson.result.program.ranks = 2  # calls and bytes are of both
+        self.assertEqual(lesson_page.timers(rung, self.lesson.result)[2].split(), '75.0 % 3 s 50 % ax'.split())
 
     def test_questions_have_the_ceilings_of_this_machine(self):
-        result, first = self.lesson.result, next(one for one in self.lesson.pages if one.name == 'reference')
-        with mock.patch.object(result, 'bandwidth', lambda processor: (25e9, 'copy')), \
-                mock.patch.object(result, 'fma', lambda processor, what: 59e9):
-            self.assertEqual(lesson_page.question(self.lesson, first, 'An H200 has 4300\nGB/s: and?'),
-                             'An H200 has 4300\nGB/s: and? And on this machine, with 25.0 GB/s and 59.0 '
-                             'GFlop/s?')
-            self.assertEqual(lesson_page.question(self.lesson, first, 'How many bytes?'), 'How many bytes?')
+        first = next(one for one in self.lesson.pages if one.name == 'reference')
+        first.rung.bandwidth, first.rung.fma = 25e9, 59e9
+        self.assertEqual(lesson_page.question(first, 'An H200 has 4300\nGB/s: and?'),
+                         'An H200 has 4300\nGB/s: and? And on this machine, with 25.0 GB/s and 59.0 '
+                         'GFlop/s?')
+        self.assertEqual(lesson_page.question(first, 'How many bytes?'), 'How many bytes?')
 
     def test_words_for_waiting(self):
         rung = next(one.rung for one in self.lesson.pages if one.kind == 'cpu' and one.rung)

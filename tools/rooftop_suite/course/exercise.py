@@ -22,13 +22,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     programs.add_arguments(parser)
 
 
-def listing(app: str, tree: str) -> list[str]:
-    """Returns a line per exercise."""
-    found = [tasks.find(app, name, tree) for name in tasks.names(app, tree)]
-    lines = aligned([[task.name, task.rung.kind, task.task] for task in found], range(3))
-    return [line if len(line) <= 118 else line[:117] + '…' for line in lines]
-
-
 # ---- The folder ----
 
 def readme(task: tasks.Task) -> str:
@@ -93,7 +86,9 @@ def make(task: tasks.Task, build: list[str], folder: str) -> None:
 def main(args: argparse.Namespace) -> int:
     tree = lessons.tree()
     if not args.name:
-        print('\n'.join(listing(args.app, tree)))
+        known = [tasks.find(args.app, name, tree) for name in tasks.names(args.app, tree)]
+        for line in aligned([[task.name, task.rung.kind, task.task] for task in known], range(3)):
+            print(line if len(line) <= 118 else line[:117] + '…')
         return VALID
     task = tasks.find(args.app, args.name, tree)
     if args.hint:

@@ -62,13 +62,11 @@ class Lesson:
 
 # ---- Questions with this machine's ceilings ----
 
-def question(lesson: Lesson, one: Page, text: str) -> str:
+def question(one: Page, text: str) -> str:
     """Returns a question, and where it names the H200's ceilings those of this machine too."""
-    if not (one.rung and RATE.search(text)):
-        return text
-    bandwidth, _ = lesson.result.bandwidth(one.rung.processor)
-    fma = lesson.result.fma(one.rung.processor, one.rung.row.arithmetic)
-    said = [f'{figures.short(rate / 1e9)} {unit}' for rate, unit in ((bandwidth, 'GB/s'), (fma, 'GFlop/s')) if rate]
+    rung = one.rung
+    rates = ((rung.bandwidth, 'GB/s'), (rung.fma, 'GFlop/s')) if rung and RATE.search(text) else ()
+    said = [f'{figures.short(rate / 1e9)} {unit}' for rate, unit in rates if rate]
     return f'{text} And on this machine, with {" and ".join(said)}?' if said else text
 
 
@@ -91,13 +89,11 @@ def limiter(rung: figures.Rung, threads: int) -> str:
     return f'latency: neither ceiling is near; it waits for {waits}'
 
 
-def least(rung: figures.Rung, result: figures.Result) -> str:
+def least(rung: figures.Rung) -> str:
     """Returns how long the work of a rung takes at least on this machine, by each ceiling."""
-    bandwidth, _ = result.bandwidth(rung.processor)
-    fma = result.fma(rung.processor, rung.row.arithmetic)
-    if not (bandwidth and fma and rung.row.bytes_per_unit and rung.row.flop_per_unit):
+    if not (rung.bandwidth and rung.fma and rung.row.bytes_per_unit and rung.row.flop_per_unit):
         return ''
-    by = [rung.row.bytes_per_unit / bandwidth, rung.row.flop_per_unit / fma]
+    by = [rung.row.bytes_per_unit / rung.bandwidth, rung.row.flop_per_unit / rung.fma]
     scale, unit = figures.time_unit(by[:1])
     return f"By this machine's ceilings: at least {figures.short(by[0] / scale)} {unit} per {rung.unit} for its " \
            f'bytes, {figures.short(by[1] / scale)} {unit} for its flops.'
@@ -124,12 +120,12 @@ def measured(rung: Optional[figures.Rung]) -> list[str]:
 
 def timers(rung: figures.Rung, result: figures.Result) -> list[str]:
     """Returns a table of the phases of a solve; there is no rate of what works in a cache."""
-    bandwidth, ranks, lines = result.bandwidth(rung.processor)[0], result.program.ranks, []
+    ranks, lines = result.program.ranks, []
     whole = max((row.seconds for row in rung.row.profile), default=0)
     for row in rung.row.profile:
         path = row.timer.split('/')
         if len(path) == 2 and row.seconds and row.calls:
-            share = row.bytes / row.seconds / bandwidth if bandwidth else 0
+            share = row.bytes / row.seconds / rung.bandwidth if rung.bandwidth else 0
             moved = 'in a cache' if share > figures.MOST else f'{100 * share:.0f} %' if share else ''
             lines.append(f'{100 * row.seconds / whole:6.1f} %  {recorded.time_text(row.seconds * ranks / row.calls):>8}  '
                          f'{moved:>12}  {path[1]}')
@@ -147,7 +143,7 @@ def machine(lesson: Lesson, one: Page) -> list[tuple[str, str]]:
         return [(f'{rung.verdict} here: it was not timed.', '\n'.join(failed))]
     named = '; '.join(measured(rung)) or 'verified, not timed'
     disturbed = f' ({"; ".join(rung.row.disturbed)})' if rung.row.disturbed else ''
-    said = [(least(rung, lesson.result), ''), (f'On this machine: {named}.', ''),
+    said = [(least(rung), ''), (f'On this machine: {named}.', ''),
             (f'{rung.verdict}, {len(rung.row.checks)} checks held{disturbed}. What limits it here: '
              f'{limiter(rung, lesson.result.program.threads)}.', '')]
     said.append(('Where the time goes:' if rung.row.profile else '', '\n'.join(timers(rung, lesson.result))))

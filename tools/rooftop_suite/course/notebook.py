@@ -12,7 +12,7 @@ def rung_cells(lesson: Lesson, one: Page) -> list[tuple[str, str]]:
     if not text:
         return [('markdown', f'## {one.name}'), run]
     parts = [f'## {one.name}', f'**Idea.** {plain(text.idea)}', f'**Data.** {text.drawing}.' if text.drawing else '',
-             f'**Predict**, before you run the next cell. {plain(question(lesson, one, text.predict))}']
+             f'**Predict**, before you run the next cell. {plain(question(one, text.predict))}']
     folded = '\n\n'.join(['<details><summary>The answer</summary>', *map(plain, answer(one)), '</details>',
                           f'**Look at.** {plain(text.look)}'])
     return [('markdown', '\n\n'.join(filter(None, parts))), run, ('markdown', folded)]

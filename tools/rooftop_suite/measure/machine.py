@@ -5,7 +5,6 @@ import json
 import os
 import platform
 import re
-import shutil
 import subprocess
 from collections.abc import Collection
 from typing import NamedTuple, Optional
@@ -27,8 +26,6 @@ def read(path: str) -> str:
 
 def said(*command: str, limit: float = 30) -> str:
     """Returns what a command prints, or ''."""
-    if not shutil.which(command[0]):
-        return ''
     try:
         asked = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                encoding='utf-8', errors='replace', timeout=limit)

@@ -107,12 +107,11 @@ def find(app: str, bindir: Optional[str] = None) -> str:
     if bindir:
         places = [os.path.join(bindir, app), os.path.join(bindir, 'apps', app, app)]
     else:
-        places = [os.path.join('apps', app, app), os.path.join(tool, '..', 'apps', app, app), os.path.join(tool, app),
-                  shutil.which(app) or '']
-    for place in places:
-        if os.path.isfile(place) and os.access(place, os.X_OK):
+        places = [os.path.join('apps', app, app), os.path.join(tool, '..', 'apps', app, app), os.path.join(tool, app), app]
+    for path in [shutil.which(place) for place in places]:
+        if path:
             started.add(app)
-            return os.path.abspath(place)
+            return os.path.abspath(path)
     if app not in APPS:
         raise Fault(USAGE, f"there is no app '{app}'; known: {', '.join(known(bindir))}")
     raise Fault(ENVIRONMENT, f'no program {app} in {bindir}' if bindir else
@@ -193,17 +192,16 @@ def end(process: 'subprocess.Popen[bytes]', grace: float) -> None:
 
 def wait(process: 'subprocess.Popen[bytes]', limit: Optional[float], tick: Optional[Tick]) -> tuple[Optional[int], str]:
     """Returns exit status and '', or None and why the process has to be ended."""
-    begin = told = time.monotonic()
+    begin = time.monotonic()
     while True:
         try:
-            return process.wait(timeout=0.1), ''
+            return process.wait(timeout=min(1.0, limit or 1.0)), ''
         except subprocess.TimeoutExpired:
-            now = time.monotonic()
-        if limit and now - begin > limit:
+            so_far = time.monotonic() - begin
+        if limit and so_far > limit:
             return None, f'still running after its time limit of {limit:g} s'
-        if tick and now - told >= 1:
-            told = now
-            tick(now - begin)
+        if tick:
+            tick(so_far)
 
 
 def run(command: Sequence[str], output: Optional[str] = None, limit: Optional[float] = None,

@@ -81,20 +81,18 @@ def tell(text: str) -> None:
 
 def wait(device: Optional[str] = None, force: bool = False) -> list[str]:
     """Says what disturbs, and waits up to a minute for what passes, unless `force`. Returns what is left."""
-    begin = time.monotonic()
-    found = disturbances(device)
-    said = '; '.join(one.text for one in found)
-    if found:
-        tell(f'disturbed: {said}')
-    while not force and any(one.passes for one in found) and time.monotonic() - begin < MOST_WAIT:
-        waited = time.monotonic() - begin
-        tell(f'waiting for it to end: {waited:.0f} s of at most {MOST_WAIT:.0f} s (--force does not wait)')
-        time.sleep(PAUSE)
+    begin, said = time.monotonic(), ''
+    while True:
         found = disturbances(device)
         now = '; '.join(one.text for one in found)
         if now != said:
             said = now
             tell(f'disturbed: {said}' if found else 'the machine is quiet')
+        waited = time.monotonic() - begin
+        if force or waited >= MOST_WAIT or not any(one.passes for one in found):
+            break
+        tell(f'waiting for it to end: {waited:.0f} s of at most {MOST_WAIT:.0f} s (--force does not wait)')
+        time.sleep(PAUSE)
     if found:
         tell('going on: results may be UNSTEADY')
     return [one.text for one in found]

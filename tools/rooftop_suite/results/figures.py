@@ -31,8 +31,8 @@ class Rung:
         self.processor = row.processor or of_kind  # older results do not say it
         self.bytes, self.flops = (work / self.seconds if work and self.seconds else None
                                   for work in (row.bytes_per_unit, row.flop_per_unit))
-        self.share_bandwidth = of.share(self.bytes, of.bandwidth(self.processor)[0])
-        self.share_flops = of.share(self.flops, of.fma(self.processor, row.arithmetic))
+        self.bandwidth, self.fma = of.bandwidth(self.processor)[0], of.fma(self.processor, row.arithmetic)  # the ceilings
+        self.share_bandwidth, self.share_flops = of.share(self.bytes, self.bandwidth), of.share(self.flops, self.fma)
         self.step = ''  # how much faster than the rung before
 
     @property

@@ -3,14 +3,6 @@
 #include "jacobi.h"
 #include "base/draw.h"
 
-static jacobi_view_t view_of(const jacobi_config_t *config)
-{
-    jacobi_view_t view = {.n = config->n, .layers = config->layers, .row = config->n + 2};
-    view.plane = view.row * view.row;
-    view.values = (size_t)(view.plane * (view.layers + 2));
-    return view;
-}
-
 int64_t jacobi_point(const jacobi_config_t *config, size_t i)
 {
     const int64_t n = config->n, row = n + 2, at = (int64_t)i;
@@ -58,10 +50,13 @@ void *jacobi_solver_new(void *problem, const rt_rung_t *rung)
     jacobi_solver_t *s = calloc(1, sizeof *s);
     RT_EXPECT(s, RT_MEMORY, "no memory for a solver");
     s->run = problem;
+    const jacobi_config_t *config = s->run->config;
+    s->view = (jacobi_view_t){.n = config->n, .layers = config->layers, .row = config->n + 2};
+    s->view.plane = s->view.row * s->view.row;
+    s->view.values = (size_t)(s->view.plane * (s->view.layers + 2));
     s->kernels = (const jacobi_kernels_t *)rung->kernels;
     s->kind = rung->kind;
     s->space = rt_rung_space(rung);
-    s->view = view_of(s->run->config);
     s->base = base_new(s->run, s->view.values, s->space);
     s->view.b = RT_NEW(double, s->view.values, s->space);
     s->view.u = RT_NEW(double, s->view.values, s->space);
