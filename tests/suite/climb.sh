@@ -46,14 +46,14 @@ if [ -x "$here/tools/rooftop" ]; then
     ROOFTOP=/nothing ends 3 start/check.sh
     says "no /nothing here; name this machine's tools/rooftop"
 fi
-"$python" - "$here/tools" "$here" <<'end' >starters || fail "no starters"
+"$python" - "$here/tools" <<'end' >starters || fail "no starters"
 import os, sys
 sys.path.insert(0, sys.argv[1])
 from rooftop_suite import results
 from rooftop_suite.course import tasks
 for app in results.APPS:
-    for name in tasks.names(app, sys.argv[2]):
-        task = tasks.find(app, name, sys.argv[2])
+    for name in tasks.names(app):
+        task = tasks.find(app, name)
         if task.file.endswith('.c'):  # CUDA takes long
             os.makedirs(f'starter/{app}/{name}')
             with open(f'starter/{app}/{name}/{task.base}', 'w') as out:

@@ -53,7 +53,7 @@ def whole_lesson(app):
             for where in ('ceilings_gpu', 'ceilings_cpu'):
                 value[where].update(row.get(where, {}))
     rungs, value['rungs'] = [{**value['rungs'][-1], 'seconds_per_unit': 1e-3, 'fom_flop_per_s': 1e12, 'profile': [],
-                              **ran.get(rung.name, {}), **rung._asdict()} for rung in lessons.ladder(app, SOURCE)], []
+                              **ran.get(rung.name, {}), **rung._asdict()} for rung in lessons.ladder(app)], []
     for rung in rungs:
         whole = [{'timer': rung['name'], 'calls': 1, 'seconds': rung['seconds_per_unit']}] if rung['profile'] else []
         value['rungs'].append({**rung, 'processor': 'cpu' if rung['kind'] == 'cpu' else 'gpu',
@@ -66,8 +66,8 @@ def lesson_of(app, value):
     result = figures.Result(results.Program(**value))
     ran, known = {rung.name: rung for rung in result.rungs}, lessons.read(app)
     pages = [lesson_page.Page(rung.name, rung.kind, rung.ladder, known.of.get(rung.name), ran.get(rung.name),
-                              '' if rung.name in ran else 'this build has no CUDA') for rung in lessons.ladder(app, SOURCE)]
-    climb.add_sources(app, pages, str(SOURCE))
+                              '' if rung.name in ran else 'this build has no CUDA') for rung in lessons.ladder(app)]
+    climb.add_sources(app, pages)
     return lesson_page.Lesson(app, known, result, pages, f'{app} --ladder')
 
 

@@ -88,7 +88,7 @@ class Words(unittest.TestCase):
         """It ends with 1, and that is not the submission's fault; a program that ends so without a word is wrong."""
         ended = programs.Ended(1, '', 1.0, 'mpirun has detected an attempt to run as root')
         for ranks, status in ((2, ENVIRONMENT), (1, INVALID)):
-            bench = grade.Bench(argparse.Namespace(time_limit=1), mock.Mock(ranks=ranks, tree='/tree'), '/build', '', [],
+            bench = grade.Bench(argparse.Namespace(time_limit=1), mock.Mock(ranks=ranks), '/build', '', [],
                                 sandbox.Box())
             with mock.patch.object(programs, 'run', lambda *command, **limits: ended), \
                     tempfile.TemporaryDirectory() as scratch, self.assertRaises(Fault) as fault:

@@ -59,7 +59,7 @@ class Pages(unittest.TestCase):
     def test_what_lessons_look_at(self):
         """Every name to look at is in the rung's source, or in a source that the lesson links."""
         for app in results.APPS:
-            known, rungs = lessons.read(app).of, lessons.ladder(app, SOURCE)
+            known, rungs = lessons.read(app).of, lessons.ladder(app)
             for rung in rungs:
                 lesson = known[rung.name]
                 text = ''.join(lessons.text_of(SOURCE / path) for path in
@@ -205,7 +205,7 @@ class Starters(unittest.TestCase):
         """Six exercises for a CPU, ten for a GPU, and one per app about the halo."""
         kinds = []
         for app in results.APPS:
-            found = [tasks.find(app, name, str(SOURCE)) for name in tasks.names(app, str(SOURCE))]
+            found = [tasks.find(app, name) for name in tasks.names(app)]
             self.assertTrue(any(task.name == 'halo' and task.ranks > 1 for task in found))
             kinds += [task.rung.kind for task in found if task.ranks == 1]
         self.assertGreaterEqual(kinds.count('cpu'), 6)

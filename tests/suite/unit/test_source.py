@@ -56,7 +56,7 @@ class Clones(InFolder):
 def check_lesson(app, lesson, rung):
     """Fault or ValueError if something does not fit in the lesson on a rung."""
     if lesson.before:
-        lessons.rung_of(app, lesson.before, str(SOURCE))
+        lessons.rung_of(app, lesson.before)
     if lesson.drawing:
         drawings.parsed(lesson.drawing)
     for path in (lessons.own(rung), lessons.source(rung, lesson)):
@@ -65,15 +65,15 @@ def check_lesson(app, lesson, rung):
 
 def problems(app):
     """Yields what does not fit together in the lessons of an app and its exercises, a line each."""
-    known, rungs = lessons.read(app).of, {rung.name: rung for rung in lessons.ladder(app, str(SOURCE))}
+    known, rungs = lessons.read(app).of, {rung.name: rung for rung in lessons.ladder(app)}
     for name in [name for name in known if name in rungs]:
         try:
             check_lesson(app, known[name], rungs[name])
         except (Fault, ValueError) as fault:
             yield f'{app}: {name}: {fault}'
-    for name in tasks.names(app, str(SOURCE)):
+    for name in tasks.names(app):
         try:
-            task = tasks.find(app, name, str(SOURCE))
+            task = tasks.find(app, name)
             tasks.started(task)
             if len(task.hints) != 3 or not task.steps or not task.task:
                 yield f'{app}: exercise {name}: needed are a task, steps and three hints'
@@ -93,7 +93,7 @@ class Lessons(unittest.TestCase):
                           'starter', list(problems('nekbone')))
 
     def test_own(self):
-        rungs = {rung.name: rung for rung in lessons.ladder('nekbone', str(SOURCE))}
+        rungs = {rung.name: rung for rung in lessons.ladder('nekbone')}
         self.assertEqual(lessons.own(rungs['cpu-fused']), 'apps/nekbone/cpu/cpu_fused.c')
         self.assertEqual(lessons.own(rungs['kokkos']), 'apps/nekbone/kokkos/kokkos.cpp')
 

@@ -70,8 +70,8 @@ def copy_of_app(task: Task, text: str, scratch: str) -> str:
     """Copies the app's folder with a text in place of the task's file. Returns the folder that stands for the tree."""
     where = os.path.join(scratch, 'source')
     folder = os.path.join('apps', task.app)
-    for place, _, names in os.walk(os.path.join(task.tree, folder)):  # copytree would copy a read-only mode too
-        to = os.path.join(where, os.path.relpath(place, task.tree))
+    for place, _, names in os.walk(os.path.join(lessons.tree(), folder)):  # copytree would copy a read-only mode too
+        to = os.path.join(where, os.path.relpath(place, lessons.tree()))
         os.makedirs(to)
         for name in names:
             if name.endswith(('.c', '.h', '.cu', '.cuh', '.cpp', '.hpp', '.def', '.inc')):

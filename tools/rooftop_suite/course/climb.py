@@ -63,14 +63,14 @@ def named(one: Page) -> list[str]:
     return [word for word in lessons.code_in(one.lesson.look) if word.isidentifier()] if one.lesson else []
 
 
-def add_sources(app: str, pages: list[Page], tree: str) -> None:
+def add_sources(app: str, pages: list[Page]) -> None:
     """Fills path, functions, before and changed from the source tree."""
-    rungs = {rung.name: rung for rung in lessons.ladder(app, tree)}
+    rungs = {rung.name: rung for rung in lessons.ladder(app)}
     texts: dict[str, str] = {}
     for one in pages:
         if one.name in rungs and one.lesson:
             one.path = lessons.source(rungs[one.name], one.lesson)
-            texts[one.name] = '\n\n'.join(lessons.text_of(os.path.join(tree, path))
+            texts[one.name] = '\n\n'.join(lessons.text_of(os.path.join(lessons.tree(), path))
                                           for path in lessons.looked_at(rungs[one.name], one.lesson))
             one.functions = lessons.functions(texts[one.name], named(one))
             one.before = one.lesson.before or rungs[one.name].after
@@ -87,7 +87,6 @@ def add_sources(app: str, pages: list[Page], tree: str) -> None:
 def main(args: argparse.Namespace) -> int:
     lesson = lessons.read(args.app)
     program = programs.find(args.app, args.bindir)
-    tree = source_tree()
     folder = args.into or f'climb-{args.app}'
     disk.make_folder(folder)
     given = (('size', args.size), ('device', args.device), ('seconds', args.seconds))
@@ -96,8 +95,8 @@ def main(args: argparse.Namespace) -> int:
     if result.program.program != args.app:
         raise Fault(USAGE, f'--result {args.result}: of {result.program.program}, not of {args.app}')
     pages = pages_of(args.app, result, program)
-    if tree:
-        add_sources(args.app, pages, tree)
+    if source_tree():
+        add_sources(args.app, pages)
     else:
         print('no code: this suite is installed; tools/rooftop of its source tree shows it')
     if args.result:

@@ -37,7 +37,7 @@ def readme(task: tasks.Task) -> str:
     parts = [
         f'# {task.app}: write {task.name}', *idea,
         '## Write', f'{functions}: {task.task}', start, *(f'{i}. {step}' for i, step in enumerate(task.steps, 1)), *before,
-        f'The headers that it includes are in {task.tree}.',
+        f'The headers that it includes are in {lessons.tree()}.',
         '## Measure',
         '`./check.sh` builds the file in place of the original, says whether it is right, what it reaches of the '
         f"machine's ceilings, and how fast it is beside the repository's: up to two minutes.{ranks} "
@@ -56,15 +56,15 @@ def build_of(task: tasks.Task, bindir: Optional[str]) -> list[str]:
         program = programs.find(task.app, bindir)
     except Fault:
         program = ''
-    for folder in (os.getcwd(), os.path.dirname(os.path.dirname(os.path.dirname(program))), task.tree):
-        if attempt.is_build_of(folder, task.tree):
+    for folder in (os.getcwd(), os.path.dirname(os.path.dirname(os.path.dirname(program))), lessons.tree()):
+        if attempt.is_build_of(folder, lessons.tree()):
             return ['--build', os.path.abspath(folder)]
     return []
 
 
 def check_script(task: tasks.Task, build: list[str]) -> str:
     """Returns check.sh; options of grade come first in its arguments, those of the program follow --."""
-    options = shlex.join(['--trust', *([] if build[1:] == [task.tree] else build)])
+    options = shlex.join(['--trust', *([] if build[1:] == [lessons.tree()] else build)])
     return f"""#!/bin/sh
 # Builds, verifies and times the solution: status 0 right, 1 wrong. On another machine: ROOFTOP=FILE ./check.sh
 ROOFTOP=${{ROOFTOP:-{shlex.quote(TOOL)}}}
@@ -84,13 +84,12 @@ def make(task: tasks.Task, build: list[str], folder: str) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    tree = lessons.tree()
     if not args.name:
-        known = [tasks.find(args.app, name, tree) for name in tasks.names(args.app, tree)]
+        known = [tasks.find(args.app, name) for name in tasks.names(args.app)]
         for line in aligned([[task.name, task.rung.kind, task.task] for task in known], range(3)):
             print(line if len(line) <= 118 else line[:117] + '…')
         return VALID
-    task = tasks.find(args.app, args.name, tree)
+    task = tasks.find(args.app, args.name)
     if args.hint:
         print(lessons.filled(task.hints[args.hint - 1]))
         return VALID

@@ -88,7 +88,7 @@ class Bench(NamedTuple):
     box: sandbox.Box
 
     def seeing(self, scratch: str) -> sandbox.Box:
-        return self.box._replace(shown=(self.task.tree, self.build, scratch))
+        return self.box._replace(shown=(lessons.tree(), self.build, scratch))
 
     def run(self, program: str, scratch: str) -> figures.Result:
         """Runs the rung. Returns what the program found, if it is right; else Fault: INVALID if the solution is wrong."""
@@ -189,7 +189,7 @@ def grade(bench: Bench, found: Found, text: str, line: Line) -> None:
     """Fills in what is found of a submission; Fault if it is not right."""
     with tempfile.TemporaryDirectory(prefix='rooftop-grade-') as scratch:
         scratch = os.path.realpath(scratch)
-        found.original = like(text, lessons.text_of(os.path.join(bench.task.tree, bench.task.file)))
+        found.original = like(text, lessons.text_of(os.path.join(lessons.tree(), bench.task.file)))
         line.tick(f'{found.submission}: compiling', 0)
         program = attempt.build(bench.task, text, os.path.basename(found.file), bench.build, scratch, bench.seeing(scratch))
         line.tick(f'{found.submission}: is it right?', 0)
@@ -260,7 +260,7 @@ def grade_all(bench: Bench, found: list[Found]) -> int:
 
 
 def main(args: argparse.Namespace) -> int:
-    task = tasks.find(args.app, args.name, lessons.tree())
+    task = tasks.find(args.app, args.name)
     todo = [submission(path, task) for path in args.files]
     if args.csv:
         disk.check_writable(args.csv)
@@ -269,8 +269,8 @@ def main(args: argparse.Namespace) -> int:
         raise Fault(ENVIRONMENT, f'submissions cannot be confined here: {refused}; --trust runs them as you, unconfined')
     if refused:
         complain(f'submissions run unconfined: {refused}')
-    os.environ.setdefault('ROOFTOP_INPUTS', os.path.join(task.tree, 'inputs'))  # the solution's program is elsewhere
-    build = attempt.find_build(args.build, task.tree)
+    os.environ.setdefault('ROOFTOP_INPUTS', os.path.join(lessons.tree(), 'inputs'))  # the solution's program is elsewhere
+    build = attempt.find_build(args.build, lessons.tree())
     sizes = (FULL if task.rung.kind == 'cuda' else QUICK).get(task.app, [])  # of a problem that takes seconds
     others = {os.path.dirname(os.path.abspath(path)) for path in args.files} if len(todo) > 1 else ()
     return grade_all(Bench(

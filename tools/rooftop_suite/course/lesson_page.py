@@ -55,10 +55,6 @@ class Lesson:
     def here(self) -> list[Page]:
         return [one for one in self.pages if one.rung]
 
-    @property
-    def elsewhere(self) -> list[Page]:
-        return [one for one in self.pages if not one.rung]
-
 
 # ---- Questions with this machine's ceilings ----
 
@@ -168,8 +164,9 @@ def machine_line(result: figures.Result) -> str:
 def reasons(lesson: Lesson) -> list[str]:
     """Returns a line per reason why rungs did not run here."""
     why: dict[str, list[str]] = {}
-    for one in lesson.elsewhere:
-        why.setdefault(one.absent, []).append(one.name)
+    for one in lesson.pages:
+        if not one.rung:
+            why.setdefault(one.absent, []).append(one.name)
     return [f'{", ".join(names)}: {reason}' for reason, names in why.items()]
 
 

@@ -1,6 +1,6 @@
 """The lessons: docs/lessons/APP.md, with a section per rung, together with the app's ladder.def and the rungs' sources.
 
-    ladder(app, tree)           [Rung] of ladder.def
+    ladder(app)                 [Rung] of ladder.def
     read(app)                   Lessons: title, introduction, {rung: Lesson}
     own(rung)                   the rung's own file, which has its name; source(rung, lesson): the file to look at
     functions(text, names)      these functions of a source, to look at
@@ -71,8 +71,8 @@ def tree() -> str:
 RUNG = re.compile(r'^RUNG\(([\w-]+),\s*(\w+),\s*"([^"]*)",\s*(?:"([^"]*)",\s*)?\w+,', re.M)
 
 
-def ladder(app: str, tree: str) -> list[Rung]:
-    path = os.path.join(tree, 'apps', app, 'ladder.def')
+def ladder(app: str) -> list[Rung]:
+    path = os.path.join(tree(), 'apps', app, 'ladder.def')
     rungs = []
     for name, kind, after, of in RUNG.findall(text_of(path)):
         if kind not in KINDS:
@@ -83,8 +83,8 @@ def ladder(app: str, tree: str) -> list[Rung]:
     return rungs
 
 
-def rung_of(app: str, name: str, tree: str) -> Rung:
-    rungs = ladder(app, tree)
+def rung_of(app: str, name: str) -> Rung:
+    rungs = ladder(app)
     for rung in rungs:
         if rung.name == name:
             return rung

@@ -31,7 +31,6 @@ FOLDER = os.path.join('docs', 'lessons', 'exercises')
 class Task:
     """rung: the one that judges it; file: the source to write, compiled: what to compile, both under the tree; names:
     of the functions to write; before: the source to start from, '' if there is none."""
-    tree: str
     app: str
     name: str
     rung: lessons.Rung
@@ -61,12 +60,12 @@ class Task:
 
 # ---- The files of exercises ----
 
-def names(app: str, tree: str) -> list[str]:
+def names(app: str) -> list[str]:
     """Returns the names of all exercises of an app: those on rungs in the order of the ladder, then the others."""
-    if not os.path.isdir(os.path.join(tree, FOLDER, app)):
+    if not os.path.isdir(os.path.join(lessons.tree(), FOLDER, app)):
         raise Fault(USAGE, f"there is no app '{app}' with exercises; known: {', '.join(results.APPS)}")
-    rungs = [rung.name for rung in lessons.ladder(app, tree)]
-    found = sorted(name[:-3] for name in os.listdir(os.path.join(tree, FOLDER, app)) if name.endswith('.md'))
+    rungs = [rung.name for rung in lessons.ladder(app)]
+    found = sorted(name[:-3] for name in os.listdir(os.path.join(lessons.tree(), FOLDER, app)) if name.endswith('.md'))
     return sorted(found, key=lambda name: rungs.index(name) if name in rungs else len(rungs))
 
 
@@ -98,35 +97,35 @@ def add_file(task: Task, found: list[tuple[str, str]], where: str) -> None:
 
 # ---- Tasks ----
 
-def on_rung(app: str, name: str, tree: str) -> Task:
+def on_rung(app: str, name: str) -> Task:
     known = lessons.read(app).of
-    rung, lesson = lessons.rung_of(app, name, tree), known[name]
+    rung, lesson = lessons.rung_of(app, name), known[name]
     file = lessons.source(rung, lesson)
-    before = lessons.rung_of(app, lesson.before or rung.after, tree)
+    before = lessons.rung_of(app, lesson.before or rung.after)
     within = os.path.join('apps', app, lesson.within) if lesson.within else lessons.own(rung)
-    return Task(tree, app, name, rung, lesson, file, file if file.endswith(('.c', '.cu', '.cpp')) else within,
+    return Task(app, name, rung, lesson, file, file if file.endswith(('.c', '.cu', '.cpp')) else within,
                 lessons.source(before, known[before.name]))
 
 
-def find(app: str, name: str, tree: str) -> Task:
+def find(app: str, name: str) -> Task:
     """Returns the task of this name; Fault if there is none."""
-    if name not in names(app, tree):
-        raise Fault(USAGE, f"{app} has no exercise '{name}'; known: {', '.join(names(app, tree))}")
-    path = os.path.join(tree, FOLDER, app, f'{name}.md')
+    if name not in names(app):
+        raise Fault(USAGE, f"{app} has no exercise '{name}'; known: {', '.join(names(app))}")
+    path = os.path.join(lessons.tree(), FOLDER, app, f'{name}.md')
     found = lessons.labelled(lessons.text_of(path), path, LABELS)
     judge = dict(found).get('Judge')
     if judge:
         said = taken(r'`([\w-]+)` on (\d+) ranks?', judge, path, '"`rung` on 2 ranks"')
-        task = Task(tree, app, name, lessons.rung_of(app, said[1], tree), ranks=int(said[2]))
+        task = Task(app, name, lessons.rung_of(app, said[1]), ranks=int(said[2]))
     else:
-        task = on_rung(app, name, tree)
+        task = on_rung(app, name)
     add_file(task, found, path)
     return task
 
 
 def started(task: Task) -> str:
     """Returns the source with the functions of the starter in place of its own."""
-    text = lessons.text_of(os.path.join(task.tree, task.file))
+    text = lessons.text_of(os.path.join(lessons.tree(), task.file))
     for name in task.names:
         new, old = lessons.bodies(task.starter, name), lessons.bodies(text, name)
         if len(new) != 1 or len(old) != 1:

@@ -169,13 +169,6 @@ class Folder:
             raise Fault(INVALID, f"{self.path}: '{name}' is no name of a file in this folder")
         return os.path.join(self.path, name)
 
-    def holds(self, name: str, sha256: Optional[str]) -> bool:
-        """Returns whether the file of this name is there and has this digest."""
-        try:
-            return hashlib.sha256(disk.read_bytes(self.file(name))).hexdigest() == sha256
-        except (OSError, Fault):
-            return False
-
     @property
     def alone(self) -> bool:
         """Returns whether none of the results that the manifest names is here."""
@@ -188,7 +181,11 @@ class Folder:
 
     def whole(self, step: Step) -> bool:
         """Returns whether a step is done and its file is the one written then."""
-        return step.state == 'done' and self.holds(step.json, step.sha256)
+        try:
+            digest = hashlib.sha256(disk.read_bytes(self.file(step.json))).hexdigest()
+            return bool(step.state == 'done' and digest == step.sha256)
+        except (OSError, Fault):
+            return False
 
     def result(self, name: str) -> Optional[Program]:
         """Returns the result of the step of this name, or None if it is not done or its file is not whole."""
