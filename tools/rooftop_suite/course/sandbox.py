@@ -27,11 +27,8 @@ PROCESSES, PER_CORE = 256, 8  # at a time, threads among them
 APART = ['bwrap', '--unshare-user-try', '--unshare-ipc', '--unshare-pid', '--unshare-net', '--unshare-uts',
          '--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--ro-bind', '/', '/', '--proc', '/proc',
          '--dev', '/dev']  # not the control group: it has the machine's limit of memory, which programs look up
+IN_MEMORY = ['--size', str(FILE_BYTES), '--tmpfs']
 GPUS = ('/dev/nvidia*', '/dev/kfd', '/dev/dri')
-
-
-def in_memory(path: str) -> list[str]:
-    return ['--size', str(FILE_BYTES), '--tmpfs', path]
 
 
 class Box(NamedTuple):
@@ -69,10 +66,10 @@ class Box(NamedTuple):
         what.update({path: how for path, how in ((writable, '--bind'), (work, '--tmpfs')) if path})
         words = list(APART)
         for path in sorted(what):  # a folder comes before those in it
-            words += in_memory(path) if what[path] == '--tmpfs' else [what[path], path, path]
+            words += [*IN_MEMORY, path] if what[path] == '--tmpfs' else [what[path], path, path]
         for path in (path for pattern in GPUS for path in glob.glob(pattern)):
             words += ['--dev-bind', path, path]
-        words += in_memory('/dev/shm')
+        words += [*IN_MEMORY, '/dev/shm']
         for path in ('/dev', *sorted(hidden)):  # without what is mounted in it
             words += ['--remount-ro', path]
         return [*words, '--setenv', 'TMPDIR', '/tmp', '--chdir', work or '/tmp', '--']

@@ -58,8 +58,6 @@ class Task:
         return 'host' if kind == 'cpp' and '/cpu/' in self.compiled else kind
 
 
-# ---- The files of exercises ----
-
 def names(app: str) -> list[str]:
     """Returns the names of all exercises of an app: those on rungs in the order of the ladder, then the others."""
     if not os.path.isdir(os.path.join(lessons.tree(), FOLDER, app)):
@@ -77,26 +75,6 @@ def taken(pattern: str, text: str, where: str, form: str) -> 're.Match[str]':
     return found
 
 
-def add_file(task: Task, found: list[tuple[str, str]], where: str) -> None:
-    """Adds what a file of an exercise says."""
-    for label, paragraph in found:
-        if label == 'Exercise':
-            said = taken(r'((?:`\w+`(?:, )?)+)(?: with `([^`]+)`)?: (.+)', paragraph, where, '"`function`, ..: task"')
-            task.names, task.options = lessons.code_in(said[1]), (said[2] or '').split()
-            task.task = ' '.join(said[3].split())
-        elif label == 'Source':
-            task.file = task.compiled = os.path.join('apps', task.app, lessons.code_in(paragraph)[0])
-        elif label == 'Steps':
-            task.steps = [' '.join(item.split()) for item in re.split(r'^\d+\. ', paragraph, flags=re.M) if item.strip()]
-        elif label == 'Hint':
-            task.hints.append(' '.join(paragraph.split()))
-        elif label == 'Starter':
-            said = taken(r'(.*?)\n```\w*\n(.*)\n```', paragraph, where, 'a text and then ``` code ```')
-            task.slow, task.starter = ' '.join(said[1].split()), said[2] + '\n'
-
-
-# ---- Tasks ----
-
 def on_rung(app: str, name: str) -> Task:
     known = lessons.read(app).of
     rung, lesson = lessons.rung_of(app, name), known[name]
@@ -113,13 +91,19 @@ def find(app: str, name: str) -> Task:
         raise Fault(USAGE, f"{app} has no exercise '{name}'; known: {', '.join(names(app))}")
     path = os.path.join(lessons.tree(), FOLDER, app, f'{name}.md')
     found = lessons.labelled(lessons.text_of(path), path, LABELS)
-    judge = dict(found).get('Judge')
-    if judge:
-        said = taken(r'`([\w-]+)` on (\d+) ranks?', judge, path, '"`rung` on 2 ranks"')
+    text = {**dict.fromkeys(LABELS, ''), **dict(found)}
+    if text['Judge']:
+        said = taken(r'`([\w-]+)` on (\d+) ranks?', text['Judge'], path, '"`rung` on 2 ranks"')
         task = Task(app, name, lessons.rung_of(app, said[1]), ranks=int(said[2]))
+        task.file = task.compiled = os.path.join('apps', app, *lessons.code_in(text['Source'])[:1])
     else:
         task = on_rung(app, name)
-    add_file(task, found, path)
+    said = taken(r'((?:`\w+`(?:, )?)+)(?: with `([^`]+)`)?: (.+)', text['Exercise'], path, '"`function`, ..: task"')
+    task.names, task.options, task.task = lessons.code_in(said[1]), (said[2] or '').split(), ' '.join(said[3].split())
+    task.steps = [' '.join(item.split()) for item in re.split(r'^\d+\. ', text['Steps'], flags=re.M) if item.strip()]
+    task.hints = [' '.join(paragraph.split()) for label, paragraph in found if label == 'Hint']
+    said = taken(r'(.*?)\n```\w*\n(.*)\n```', text['Starter'], path, 'a text and then ``` code ```')
+    task.slow, task.starter = ' '.join(said[1].split()), said[2] + '\n'
     return task
 
 

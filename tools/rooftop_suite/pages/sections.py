@@ -21,18 +21,13 @@ PURPOSES = {
 MOST_PICTURE = 8 << 20  # bytes of a file that is drawn for the page
 
 
-def power(rung: Rung) -> list[str]:
-    """Returns watts, joules per unit, and GFlop/s of credited work per watt."""
-    row = rung.row
-    return [short(row.watts) if row.watts else DASH, f'{row.joules_per_unit:.3g}' if row.joules_per_unit else DASH,
-            scaled(row.flop_per_joule)]
-
-
 def powers(rungs: Sequence[Rung]) -> Columns:
-    """Returns the columns of power(); none if nothing was read from a meter."""
+    """Returns columns of watts, joules per unit, and GFlop/s of credited work per watt; none if nothing was read from a meter."""
     unit = rungs[0].unit if len({rung.unit for rung in rungs}) == 1 else 'unit'
-    heads = ('W', f'J per {unit}', 'GFlop/s per W')
-    return list(zip(heads, zip(*map(power, rungs)))) if any(rung.row.watts for rung in rungs) else []
+    rows = [rung.row for rung in rungs]
+    return [('W', [short(row.watts) if row.watts else DASH for row in rows]),
+            (f'J per {unit}', [f'{row.joules_per_unit:.3g}' if row.joules_per_unit else DASH for row in rows]),
+            ('GFlop/s per W', [scaled(row.flop_per_joule) for row in rows])] if any(row.watts for row in rows) else []
 
 
 # ---- Figures ----

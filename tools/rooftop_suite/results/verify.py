@@ -72,20 +72,15 @@ def judge_manifest(run: Run) -> Iterator[str]:
             yield f'{app} is of version {built.version.get("version")}, the source is {run.source.version}: build it again'
 
 
-def missing(run: Run) -> list[str]:
-    """Returns what a run lacks to be official."""
-    rows = [] if run.official else ['--official']
-    rows += [f'a VALID {app}' for app in results.APPS if app not in run.summary or run.summary[app].verdict != 'VALID']
-    rows += ['a size above tiny'] if run.size == 'tiny' else []
-    return rows + ([f'an unchanged source ({run.source.why or "files were changed"})']
-                   if run.source.why or run.source.changed else [])
-
-
 def judge_folder(folder: Folder, judged: Judged, files: list[Judged]) -> None:
     """Judges a run; adds its programs' results to files."""
     run, loaded = folder.manifest, dict[str, Program]()
     judged.wrong += judge_manifest(run)
-    judged.lacks += missing(run)
+    judged.lacks += [] if run.official else ['--official']
+    judged.lacks += [f'a VALID {app}' for app in results.APPS if app not in run.summary or run.summary[app].verdict != 'VALID']
+    judged.lacks += ['a size above tiny'] if run.size == 'tiny' else []
+    judged.lacks += [f'an unchanged source ({run.source.why or "files were changed"})'] \
+        if run.source.why or run.source.changed else []
     if os.path.basename(judged.path) != 'run.json' and folder.alone:
         judged.notes.append(f'a manifest alone: none of the {len(folder.steps)} results that it names is here')
         judged.lacks.append('the results that it names')
