@@ -73,16 +73,6 @@ exec "$ROOFTOP" grade {task.app} {task.name} "$(dirname "$0")"/{shlex.quote(task
 """
 
 
-def make(task: tasks.Task, build: list[str], folder: str) -> None:
-    files = {task.base: tasks.started(task), 'README.md': readme(task), 'check.sh': check_script(task, build)}
-    if os.path.exists(os.path.join(folder, task.base)):
-        raise Fault(USAGE, f'{os.path.join(folder, task.base)} exists: your work is not overwritten; give --into')
-    disk.make_folder(folder)
-    for file, text in files.items():
-        disk.save_bytes(os.path.join(folder, file), text.encode())
-    os.chmod(os.path.join(folder, 'check.sh'), 0o755)
-
-
 def main(args: argparse.Namespace) -> int:
     if not args.name:
         known = [tasks.find(args.app, name) for name in tasks.names(args.app)]
@@ -94,6 +84,13 @@ def main(args: argparse.Namespace) -> int:
         print(lessons.filled(task.hints[args.hint - 1]))
         return VALID
     folder = args.into or f'{args.app}-{args.name}'
-    make(task, build_of(task, args.bindir), folder)
+    files = {task.base: tasks.started(task), 'README.md': readme(task),
+             'check.sh': check_script(task, build_of(task, args.bindir))}
+    if os.path.exists(os.path.join(folder, task.base)):
+        raise Fault(USAGE, f'{os.path.join(folder, task.base)} exists: your work is not overwritten; give --into')
+    disk.make_folder(folder)
+    for file, text in files.items():
+        disk.save_bytes(os.path.join(folder, file), text.encode())
+    os.chmod(os.path.join(folder, 'check.sh'), 0o755)
     print(f'{folder}: {task.base} is right and slow; the task is in README.md, the test is check.sh')
     return VALID

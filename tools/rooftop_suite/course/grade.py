@@ -26,7 +26,6 @@ QUICK = {'nekbone': ['--elements=6x6x6', '--iterations=50'], 'fun3d-mcpi': ['--s
 # that a minute has more turns than are needed
 FULL = {'nekbone': ['--elements=12x12x12', '--iterations=50'], 'alya-rhs': ['--cells=80x64x28']}  # for a GPU: there
 # a small problem is launches and waits, and a slow kernel is as fast as a good one
-MOST_BYTES = 1 << 20  # of a submission
 CARRY = 'to=$0 from=$1; shift; "$@"; status=$?; [ ! -f "$from" ] || cat "$from" >"$to"; exit $status'  # out of the box
 WORDS = {'same': 'the same, within the noise', 'faster': 'faster', 'slower': 'slower'}
 
@@ -151,12 +150,9 @@ def text_in(path: str, links: bool) -> str:
     if os.path.islink(path) and not links:
         raise Fault(USAGE, f'{one_line(path)}: a link')
     try:
-        data = disk.read_bytes(path)
+        return disk.read_bytes(path).decode('utf-8', 'replace')
     except OSError as error:
         raise Fault(USAGE, f'{one_line(path)}: {error.strerror}') from None
-    if len(data) > MOST_BYTES:
-        raise Fault(USAGE, f'{one_line(path)}: larger than {MOST_BYTES >> 20} MiB')
-    return data.decode('utf-8', 'replace')
 
 
 def duel_of(bench: Bench, found: Found, program: str, scratch: str, line: Line) -> None:
@@ -210,15 +206,6 @@ def submission(path: str, task: tasks.Task) -> Found:
     return Found(one_line(os.path.splitext(os.path.basename(path))[0]), path)
 
 
-def judge(bench: Bench, one: Found, text: str, line: Line) -> None:
-    """Grades a submission of a class, whatever it does."""
-    try:
-        grade(bench, one, text, line)
-    except (Fault, OSError, MemoryError, ValueError) as fault:
-        one.verdict = 'INVALID' if isinstance(fault, Fault) and fault.status == INVALID else ''
-        one.why = str(fault) or type(fault).__name__
-
-
 def save(path: Optional[str], found: list[Found]) -> None:
     """Writes the table that was asked for."""
     if path:
@@ -241,8 +228,12 @@ def grade_all(bench: Bench, found: list[Found]) -> int:
     width = max(len(one.submission) for one in found)
     for i, one in enumerate(found, 1):
         line = Line()
-        if one.file in texts:
-            judge(bench, one, texts[one.file], line)
+        try:  # none stops the others
+            if one.file in texts:
+                grade(bench, one, texts[one.file], line)
+        except (Fault, OSError, MemoryError, ValueError) as fault:
+            one.verdict = 'INVALID' if isinstance(fault, Fault) and fault.status == INVALID else ''
+            one.why = str(fault) or type(fault).__name__
         if many:
             said = one.lines()[-1 if one.verdict == 'VALID' else 0]
             line.say(f'[{i}/{len(found)}] {one.submission:{width}}  {one.verdict or "not judged"}: {one_line(said)}')

@@ -26,17 +26,6 @@ class Disturbance(NamedTuple):
     passes: bool = True
 
 
-def of_cpus(use: machine.Use) -> list[Disturbance]:
-    cpus, found = len(os.sched_getaffinity(0)), []
-    if use.busy > max(BUSY_CPUS, BUSY_SHARE * cpus):
-        found.append(Disturbance(f'other processes use {use.busy:.1f} of {cpus} CPUs', 'measure on an idle machine, or '
-                                 'set OMP_WAIT_POLICY=passive and expect UNSTEADY'))
-    if use.stolen > STOLEN:
-        found.append(Disturbance(f'the hypervisor takes {100 * use.stolen:.1f} % of the time', 'measure on a machine '
-                                 'of your own, or on dedicated CPUs'))
-    return found
-
-
 def of_gpus(device: Optional[str]) -> list[Disturbance]:
     """Looks at the GPUs that a run may use: those that are visible, or of these the ordinals in --device."""
     query = '' if device == 'cpu' else machine.said(
@@ -68,7 +57,14 @@ def disturbances(device: Optional[str] = None) -> list[Disturbance]:
     """Returns what disturbs now. device: as in --device. Takes half a second."""
     before = machine.ticks_now()
     time.sleep(LOOK)
-    found = of_cpus(machine.use_since(before)) + of_gpus(device)
+    use, cpus, found = machine.use_since(before), len(os.sched_getaffinity(0)), list[Disturbance]()
+    if use.busy > max(BUSY_CPUS, BUSY_SHARE * cpus):
+        found.append(Disturbance(f'other processes use {use.busy:.1f} of {cpus} CPUs', 'measure on an idle machine, or '
+                                 'set OMP_WAIT_POLICY=passive and expect UNSTEADY'))
+    if use.stolen > STOLEN:
+        found.append(Disturbance(f'the hypervisor takes {100 * use.stolen:.1f} % of the time', 'measure on a machine '
+                                 'of your own, or on dedicated CPUs'))
+    found += of_gpus(device)
     slow = ', '.join(name for name in machine.governors() if name != 'performance')
     if slow:
         found.append(Disturbance(f'frequency governor {slow}', 'cpupower frequency-set -g performance', False))
