@@ -72,14 +72,13 @@ WHAT = {'bandwidth': 'share_bandwidth', 'flops': 'share_flops', 'fom': 'fom', 'r
 def compact(path: str) -> Json:
     """Returns what is kept of a result of --ladder, with the digest of its file: the rungs that are VALID, with the
     phases of a unit."""
-    program = results.load(path, results.Program)
-    value, rungs = program, []
-    for row in value['rungs']:
-        if row['verdict'] == 'VALID' and row.get('fom_flop_per_s'):
-            phases = [{name: timer[name] for name in ('timer', 'calls', 'seconds')} for timer in row.get('profile', ())
-                      if timer['timer'].count('/') == 1 and timer['calls']]
+    program, rungs = results.load(path, results.Program), []
+    for row in program.rungs:
+        if row.valid and row.fom_flop_per_s:
+            phases = [{name: timer[name] for name in ('timer', 'calls', 'seconds')} for timer in row.profile
+                      if timer.timer.count('/') == 1 and timer.calls]
             rungs.append({**{name: row[name] for name in RUNG if name in row}, **({'profile': phases} if phases else {})})
-    return {'name': os.path.basename(path)[:-len('.json')], **{name: value[name] for name in PROGRAM if name in value},
+    return {'name': os.path.basename(path)[:-len('.json')], **{name: program[name] for name in PROGRAM if name in program},
             'options': {name: program.options[name] for name in extents(program.program, program.options)},
             'result_sha256': sha256_of(path), 'rungs': rungs}
 
