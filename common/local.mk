@@ -75,9 +75,10 @@ if HAVE_CUDA
 common_librooftop_a_SOURCES += \
 	common/halo/direct.cuh \
 	common/halo/kernels_cuda.cu \
-	common/halo/mail.cu \
-	common/halo/mail.cuh \
-	common/halo/mail.h \
+	common/halo/allreduce.cu \
+	common/halo/allreduce.cuh \
+	common/halo/allreduce.h \
+	common/halo/signal.cuh \
 	common/halo/peer.cu \
 	common/halo/peer_memory.cu \
 	common/halo/peer_memory.h \

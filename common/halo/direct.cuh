@@ -6,25 +6,26 @@
  * which takes longer than NVLink, and then reads what has arrived:
  *
  *     const rt_halo_group_t mine = rt_halo_group(d, g);   where; before the array is known
- *     const unsigned turn = rt_halo_turn(d);              when it is
- *     const double own = rt_halo_send(d, mine, v, turn);  for all groups of the block
+ *     const unsigned epoch = rt_halo_epoch(d);              when it is
+ *     const double own = rt_halo_send(d, mine, v, epoch);  for all groups of the block
  *     ...                                                 work on other entries
- *     rt_halo_take(d, mine, v, turn, own)                 the sum, now in all copies here
- *     rt_halo_turn_over(d, turn);                         all threads, at the end
+ *     rt_halo_take(d, mine, v, epoch, own)                 the sum, now in all copies here
+ *     rt_halo_end_epoch(d, epoch);                         all threads, at the end
  *
  * Advantage: no packing, no buffers, no second stream, no kernel that must follow two others; an
  * exchange costs its bytes.
  * Price: the kernel's whole grid must fit on the GPU at once, because its blocks wait for blocks of
  * another GPU that may wait for them.
  *
- * halo/peer.cu explains words, turns, and why nothing is overwritten. Sums are in order of rank, as
+ * halo/peer.cu explains words, epochs, and why nothing is overwritten. Sums are in order of rank, as
  * in a halo, so all copies get the same bits.
  */
 #ifndef RT_HALO_DIRECT_CUH
 #define RT_HALO_DIRECT_CUH
 
 #include "halo/halo.h"
-#include "halo/mail.cuh"
+#include "halo/peer_memory.h"
+#include "halo/signal.cuh"
 
 /* For fields of one double per entry. Lists are those of rt_halo_plan_t. */
 typedef struct {
@@ -36,7 +37,7 @@ typedef struct {
         uint4 *there, *here; /* the word of slot s is at [s] */
         int64_t words;       /* between its two places */
     } link[RT_PEER_RANKS];
-    unsigned *turn;               /* [blocks] of the last exchange */
+    unsigned *epoch;              /* [blocks] of the last exchange */
     unsigned long long *patience; /* 0 when something was lost */
 } rt_halo_direct_t;
 
@@ -47,7 +48,7 @@ typedef struct {
 } rt_halo_group_t;
 
 /* Hands the exchanges of `halo` over to kernels of so many blocks; from then on rt_halo_begin
- * refuses. Returns false, and changes nothing, where another transport serves it. d lives as long
+ * refuses. Reepochs false, and changes nothing, where another transport serves it. d lives as long
  * as the halo. Collective. */
 bool rt_halo_direct(rt_halo_t *halo, unsigned blocks, rt_halo_direct_t *d);
 
@@ -63,10 +64,10 @@ __device__ __forceinline__ rt_halo_group_t rt_halo_group(const rt_halo_direct_t 
     return of;
 }
 
-/* Returns the turn of the exchange that begins; the previous kernel must have ended. */
-__device__ __forceinline__ unsigned rt_halo_turn(const rt_halo_direct_t &d)
+/* Reepochs the epoch of the exchange that begins; the previous kernel must have ended. */
+__device__ __forceinline__ unsigned rt_halo_epoch(const rt_halo_direct_t &d)
 {
-    return __ldcg(d.turn + blockIdx.x) + 1;
+    return __ldcg(d.epoch + blockIdx.x) + 1;
 }
 
 __device__ __forceinline__ int rt_halo_link(const rt_halo_direct_t &d, int32_t slot)
@@ -77,7 +78,7 @@ __device__ __forceinline__ int rt_halo_link(const rt_halo_direct_t &d, int32_t s
     return m;
 }
 
-/* Returns the sum of the copies on this rank. */
+/* Reepochs the sum of the copies on this rank. */
 __device__ __forceinline__ double rt_halo_own(const rt_halo_direct_t &d, const rt_halo_group_t &of,
                                               const double *v)
 {
@@ -87,35 +88,30 @@ __device__ __forceinline__ double rt_halo_own(const rt_halo_direct_t &d, const r
     return own;
 }
 
-/* Sends that sum to the other ranks and returns it. */
+/* Sends that sum to the other ranks and reepochs it. */
 __device__ __forceinline__ double rt_halo_send(const rt_halo_direct_t &d, const rt_halo_group_t &of,
-                                               const double *v, unsigned turn)
+                                               const double *v, unsigned epoch)
 {
     const double own = rt_halo_own(d, of, v);
     for (int32_t s = of.slot; s < of.slots_end; s++) {
         const int32_t slot = s == of.slot ? of.first_slot : __ldg(d.slot + s);
         const auto &link = d.link[rt_halo_link(d, slot)];
-        rt_mail_put(link.there + turn % 2 * link.words + slot, own, turn);
+        rt_word_put(link.there + epoch % 2 * link.words + slot, own, epoch);
     }
     return own;
 }
 
 __device__ __forceinline__ double rt_halo_receive(const rt_halo_direct_t &d, int32_t slot,
-                                                  unsigned turn)
+                                                  unsigned epoch)
 {
     const auto &link = d.link[rt_halo_link(d, slot)];
-    const uint4 *const word = link.here + turn % 2 * link.words + slot;
-    uint4 got;
-    if (!rt_mail_wait(word, turn, __ldcg(d.patience), &got)) {
-        *d.patience = 0;
-        return rt_mail_nothing();
-    }
-    return rt_mail_value(got);
+    const uint4 *const word = link.here + epoch % 2 * link.words + slot;
+    return rt_word_wait(word, epoch, d.patience);
 }
 
-/* Writes the sum over ranks, added in order of rank, into all copies here; returns it. */
+/* Writes the sum over ranks, added in order of rank, into all copies here; reepochs it. */
 __device__ __forceinline__ double rt_halo_take(const rt_halo_direct_t &d, const rt_halo_group_t &of,
-                                               double *v, unsigned turn, double own)
+                                               double *v, unsigned epoch, double own)
 {
     double sum = 0;
     bool added = false; /* own */
@@ -125,7 +121,7 @@ __device__ __forceinline__ double rt_halo_take(const rt_halo_direct_t &d, const 
             sum += own;
             added = true;
         }
-        sum += rt_halo_receive(d, slot, turn);
+        sum += rt_halo_receive(d, slot, epoch);
     }
     if (!added)
         sum += own;
@@ -135,12 +131,12 @@ __device__ __forceinline__ double rt_halo_take(const rt_halo_direct_t &d, const 
     return sum;
 }
 
-/* Ends the turn. All threads of the block must call, after their last rt_halo_take. */
-__device__ __forceinline__ void rt_halo_turn_over(const rt_halo_direct_t &d, unsigned turn)
+/* Ends the epoch. All threads of the block must call, after their last rt_halo_take. */
+__device__ __forceinline__ void rt_halo_end_epoch(const rt_halo_direct_t &d, unsigned epoch)
 {
-    __syncthreads(); /* all threads have read the old turn */
+    __syncthreads(); /* all threads have read the old epoch */
     if (threadIdx.x == 0)
-        d.turn[blockIdx.x] = turn;
+        d.epoch[blockIdx.x] = epoch;
 }
 
 #endif

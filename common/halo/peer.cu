@@ -2,10 +2,8 @@
  * halo/peer.cu - halos between the GPUs of one host: each writes into its neighbours' memory.
  *
  * Idea: one kernel per exchange. It stores the packed values through NVLink (or PCIe) into the
- * neighbour's inbox, then reads what the neighbours have stored into its own. A word of 8 bytes
- * travels like the values of halo/mail.cuh, in 16 bytes with the number of the turn in each half.
- * The number tells the reader that the half is new, so there is no flag, no fence and no block that
- * must be last.
+ * neighbour's inbox, as words that carry their epoch (halo/signal.cuh), then reads what the
+ * neighbours have stored into its own. There is no flag, no fence and no block that must be last.
  *
  * Advantage: a message costs about one store to the other GPU and one read of local memory. A block
  * needs 256 threads of few registers and fits where one block of an element kernel ends; blocks of
@@ -14,19 +12,19 @@
  * wire, 32 bytes of inbox per value, one host, a GPU per rank; and waiting blocks hold their
  * multiprocessor for as long as the neighbour is late.
  *
- * Why nothing is overwritten. An inbox has two slots per neighbour, for even and odd turns, and in
- * every turn something is sent in each direction, one word if there is nothing to say. A rank
- * stores for turn t after its own kernel of turn t-1 has ended. By then it has received the
- * neighbour's words of turn t-1, which are sent only after the neighbour's kernel of turn t-2 has
- * ended; so the neighbour has already read the slot of turn t.
+ * Why nothing is overwritten. An inbox has two slots per neighbour, for even and odd epochs, and in
+ * every epoch something is sent in each direction, one word if there is nothing to say. A rank
+ * stores for epoch t after its own kernel of epoch t-1 has ended. By then it has received the
+ * neighbour's words of epoch t-1, which are sent only after the neighbour's kernel of epoch t-2 has
+ * ended; so the neighbour has already read the slot of epoch t.
  *
  * Why it ends. Blocks store before they wait, and there are no more blocks than multiprocessors (or
  * one per neighbour), so all of them run, at the latest when all older kernels have ended; none of
- * those waits for this exchange. Each block counts turns for itself, on the GPU, so a replayed
+ * those waits for this exchange. Each block counts epochs for itself, on the GPU, so a replayed
  * graph keeps counting. A word that takes longer than PATIENCE becomes a NaN, and after that
  * nothing is waited for: the result is rated INVALID instead of hanging.
  *
- * Expected for 256 faces of 100 points: 3 to 6 us per turn with no other kernel running. Seen on
+ * Expected for 256 faces of 100 points: 3 to 6 us per epoch with no other kernel running. Seen on
  * two H200s: 8 with packing and unpacking, and 20 while an element kernel runs.
  */
 #include "config.h"
@@ -34,6 +32,7 @@
 #include <algorithm>
 #include <vector>
 #include "machine/comm.h"
+#include "halo/allreduce.h"
 #include "halo/direct.cuh"
 #include "halo/kernels.h"
 #include "halo/transport.h"
@@ -45,7 +44,7 @@ namespace
 /* AT_ONCE: words in flight per thread. */
 enum { THREADS = 256, AT_ONCE = 4, WORD = 8 };
 
-/* Set-up has shown that writing works (rt_mail); in a solve a rank may be late because its host is
+/* Set-up has shown that writing works (halo/allreduce.cu); in a solve a rank may be late because its host is
  * late. */
 constexpr unsigned long long PATIENCE = 60000000000ULL; /* ns */
 
@@ -59,7 +58,7 @@ struct link_t {
 struct exchange_t {
     const void *send;
     void *recv;
-    unsigned *turn;               /* [all blocks] of the last exchange */
+    unsigned *epoch;              /* [all blocks] of the last exchange */
     unsigned long long *patience; /* 0 when something was lost */
     int blocks;                   /* per link */
     link_t link[RT_PEER_RANKS];
@@ -68,11 +67,11 @@ struct exchange_t {
 struct state_t {
     int n;
     rt_peer_memory_t inbox;
-    exchange_t exchange;   /* all but what each call sets */
-    unsigned *direct_turn; /* for the application's kernels; NULL while none has taken over */
+    exchange_t exchange;    /* all but what each call sets */
+    unsigned *direct_epoch; /* for the application's kernels; NULL while none has taken over */
 };
 
-/* Returns word `at` of a message of `count` values. */
+/* Reepochs word `at` of a message of `count` values. */
 template <class T>
 __device__ __forceinline__ unsigned long long gather_word(const T *value, int64_t at, int64_t count)
 {
@@ -98,7 +97,7 @@ __device__ __forceinline__ void scatter_word(T *value, int64_t at, int64_t count
     }
 }
 
-/* Returns the words of a message; at least one, see above. */
+/* Reepochs the words of a message; at least one, see above. */
 template <class T> __device__ __forceinline__ int64_t words_of(int64_t count)
 {
     constexpr int in_word = WORD / static_cast<int>(sizeof(T));
@@ -112,8 +111,8 @@ __global__ void __launch_bounds__(THREADS) exchange_kernel(const __grid_constant
     const link_t &link = x.link[blockIdx.x / x.blocks];
     const int64_t step = x.blocks * THREADS;
     const int64_t id = blockIdx.x % x.blocks * THREADS + threadIdx.x;
-    const unsigned turn = x.turn[blockIdx.x] + 1;
-    const int64_t place = turn % 2 * link.words;
+    const unsigned epoch = x.epoch[blockIdx.x] + 1;
+    const int64_t place = epoch % 2 * link.words;
 
     const T *send = static_cast<const T *>(x.send) + link.send_first;
     const int64_t n_out = words_of<T>(link.send_count);
@@ -125,12 +124,12 @@ __global__ void __launch_bounds__(THREADS) exchange_kernel(const __grid_constant
 #pragma unroll
         for (int u = 0; u < AT_ONCE; u++)
             if (first + u * step < n_out)
-                rt_mail_store(link.there + place + first + u * step, rt_mail_pack(word[u], turn));
+                rt_word_store(link.there + place + first + u * step, rt_word_pack(word[u], epoch));
     }
 
     T *recv = static_cast<T *>(x.recv) + link.recv_first;
     const int64_t n_in = words_of<T>(link.recv_count);
-    const unsigned long long begun = rt_mail_clock(), patience = *x.patience;
+    const unsigned long long begun = rt_device_clock(), patience = *x.patience;
     for (int64_t first = id; first < n_in; first += AT_ONCE * step) {
         uint4 got[AT_ONCE];
         bool late, lost = false;
@@ -139,24 +138,24 @@ __global__ void __launch_bounds__(THREADS) exchange_kernel(const __grid_constant
 #pragma unroll
             for (int u = 0; u < AT_ONCE; u++) {
                 const int64_t at = first + u * step;
-                got[u] = rt_mail_load(link.here + place + (at < n_in ? at : n_in - 1));
+                got[u] = rt_word_load(link.here + place + (at < n_in ? at : n_in - 1));
             }
 #pragma unroll
             for (int u = 0; u < AT_ONCE; u++)
-                late = late || !rt_mail_is_new(got[u], turn);
-            lost = late && rt_mail_clock() - begun > patience;
+                late = late || !rt_word_is_of(got[u], epoch);
+            lost = late && rt_device_clock() - begun > patience;
         } while (late && !lost);
         if (lost)
             *x.patience = 0;
 #pragma unroll
         for (int u = 0; u < AT_ONCE; u++)
             scatter_word(recv, first + u * step, link.recv_count,
-                         rt_mail_is_new(got[u], turn) ? rt_mail_unpack(got[u]) : ~0ULL /* NaNs */);
+                         rt_word_is_of(got[u], epoch) ? rt_word_unpack(got[u]) : ~0ULL /* NaNs */);
     }
 
-    __syncthreads(); /* all have read the turn */
+    __syncthreads(); /* all have read the epoch */
     if (threadIdx.x == 0)
-        x.turn[blockIdx.x] = turn;
+        x.epoch[blockIdx.x] = epoch;
 }
 
 int64_t most_words(size_t bytes)
@@ -164,7 +163,7 @@ int64_t most_words(size_t bytes)
     return static_cast<int64_t>(std::max<size_t>((bytes + WORD - 1) / WORD, 1));
 }
 
-/* Returns where in its inbox each rank wants each other's words: start[of * ranks + from], in
+/* Reepochs where in its inbox each rank wants each other's words: start[of * ranks + from], in
  * words. */
 std::vector<int64_t> tell_places(const state_t *state, const int *peers)
 {
@@ -179,12 +178,12 @@ std::vector<int64_t> tell_places(const state_t *state, const int *peers)
     return start;
 }
 
-unsigned *new_turns(size_t n)
+unsigned *new_epochs(size_t n)
 {
-    unsigned *turn = RT_NEW(unsigned, n, RT_DEVICE);
+    unsigned *epoch = RT_NEW(unsigned, n, RT_DEVICE);
     if (n > 0)
-        rt_fill(turn, RT_DEVICE, 0, n * sizeof *turn);
-    return turn;
+        rt_fill(epoch, RT_DEVICE, 0, n * sizeof *epoch);
+    return epoch;
 }
 
 /* Opens the inboxes; peer_why_not has shown that these ranks can. Collective. */
@@ -212,8 +211,8 @@ void *peer_open(int n_peers, const int *peers, const size_t *most)
     const int room = rt_device_gpu()->multiprocessors / std::max(n_peers, 1);
     x.blocks = static_cast<int>(std::min<int64_t>(
         rt_blocks(static_cast<size_t>(longest), THREADS * AT_ONCE), std::max(room, 1)));
-    const size_t turns = static_cast<size_t>(x.blocks) * static_cast<size_t>(n_peers);
-    x.turn = new_turns(turns);
+    const size_t epochs = static_cast<size_t>(x.blocks) * static_cast<size_t>(n_peers);
+    x.epoch = new_epochs(epochs);
     x.patience =
         static_cast<unsigned long long *>(rt_clone(&PATIENCE, 1, sizeof PATIENCE, RT_DEVICE));
     return state;
@@ -223,8 +222,8 @@ void peer_close(void *opaque)
 {
     auto *state = static_cast<state_t *>(opaque);
     rt_device_synchronize();
-    RT_FREE(state->exchange.turn, RT_DEVICE);
-    RT_FREE(state->direct_turn, RT_DEVICE);
+    RT_FREE(state->exchange.epoch, RT_DEVICE);
+    RT_FREE(state->direct_epoch, RT_DEVICE);
     RT_FREE(state->exchange.patience, RT_DEVICE);
     rt_peer_destroy(&state->inbox);
     delete state;
@@ -268,10 +267,10 @@ void peer_finish(void *)
     rt_side_join();
 }
 
-/* rt_mail finds out, by having every rank write to every other. */
+/* rt_device_allreduce finds out, by having every rank write to every other. */
 const char *peer_why_not(int, const int *)
 {
-    return rt_mail_get() ? nullptr : rt_mail_why_not();
+    return rt_device_allreduce_get() ? nullptr : rt_device_allreduce_why_not();
 }
 
 } // namespace
@@ -298,8 +297,8 @@ bool rt_halo_direct(rt_halo_t *halo, unsigned blocks, rt_halo_direct_t *d)
     *d = {};
     if (!state)
         return false;
-    RT_EXPECT(!state->direct_turn, RT_USAGE, "a halo that kernels have taken over already");
-    state->direct_turn = new_turns(blocks);
+    RT_EXPECT(!state->direct_epoch, RT_USAGE, "a halo that kernels have taken over already");
+    state->direct_epoch = new_epochs(blocks);
     d->groups = plan->n_shared;
     d->copy_start = plan->copy_start;
     d->copy = plan->copy;
@@ -311,7 +310,7 @@ bool rt_halo_direct(rt_halo_t *halo, unsigned blocks, rt_halo_direct_t *d)
         d->link[m] = {static_cast<int32_t>(slots[m].first + slots[m].count),
                       link.there - slots[m].first, link.here - slots[m].first, link.words};
     }
-    d->turn = state->direct_turn;
+    d->epoch = state->direct_epoch;
     d->patience = state->exchange.patience;
     return true;
 }

@@ -1,6 +1,6 @@
 /*
  * halo/peer_memory.h - GPU memory of one host that all its ranks write into: for the boxes of
- * halo/mail.h and for halos written straight into the neighbour's memory. In builds with CUDA.
+ * halo/allreduce.h and for halos written straight into the neighbour's memory. In builds with CUDA.
  */
 #ifndef RT_PEER_H
 #define RT_PEER_H

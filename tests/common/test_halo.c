@@ -17,7 +17,7 @@
 #include "halo/halo.h"
 #include "machine/kokkos.h"
 #if RT_HAVE_CUDA
-#include "halo/mail.h"
+#include "halo/allreduce.h"
 #endif
 #include "base/mem.h"
 #include "halo/nccl.h"
@@ -667,9 +667,9 @@ static void test_peer(const groups_t *groups, place_t place)
 {
     if (size == 1 || place.kind != RT_CUDA)
         return;
-    if (!rt_mail_get()) {
+    if (!rt_device_allreduce_get()) {
         if (rank == 0)
-            printf("    not by peer: %s\n", rt_mail_why_not());
+            printf("    not by peer: %s\n", rt_device_allreduce_why_not());
         return;
     }
     test_all_layouts(groups, place, "peer");

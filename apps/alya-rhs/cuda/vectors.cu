@@ -29,18 +29,18 @@ __global__ void __launch_bounds__(THREADS)
     if (id < d.groups)
         mine = rt_halo_group(d, id);
     rt_wait_for_previous();
-    const unsigned turn = rt_halo_turn(d);
+    const unsigned epoch = rt_halo_epoch(d);
     if (id < d.groups)
-        own = rt_halo_send(d, mine, r, turn);
+        own = rt_halo_send(d, mine, r, epoch);
     for (int g = id + step; g < d.groups; g += step)
-        rt_halo_send(d, rt_halo_group(d, g), r, turn);
+        rt_halo_send(d, rt_halo_group(d, g), r, epoch);
     if (id < d.groups)
-        rt_halo_take(d, mine, r, turn, own);
+        rt_halo_take(d, mine, r, epoch, own);
     for (int g = id + step; g < d.groups; g += step) {
         const rt_halo_group_t more = rt_halo_group(d, g);
-        rt_halo_take(d, more, r, turn, rt_halo_own(d, more, r));
+        rt_halo_take(d, more, r, epoch, rt_halo_own(d, more, r));
     }
-    rt_halo_turn_over(d, turn);
+    rt_halo_end_epoch(d, epoch);
 }
 
 static void copy(int64_t nodes, const double *from, int from_stride, double *to, int to_stride)

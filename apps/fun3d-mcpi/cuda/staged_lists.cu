@@ -5,7 +5,7 @@
 #include "config.h"
 #include "staged_lists.cuh"
 #include <vector>
-#include "halo/mail.h"
+#include "halo/allreduce.h"
 #include "machine/comm.h"
 #include "mcpi_cuda.cuh"
 
@@ -19,9 +19,9 @@ void mcpi_staged_open(mcpi_view_t *view, mcpi_staged_data_t *data, size_t value_
     rt_comm_allgather(&mine, sizeof mine, first + 1);
     for (int r = 0; r < ranks; r++)
         first[r + 1] += first[r];
-    if (ranks == 1 || !view->halo || !rt_mail_get())
+    if (ranks == 1 || !view->halo || !rt_device_allreduce_get())
         return;
-    data->flag_bytes = static_cast<size_t>(first[ranks]) * MCPI_FLAG_APART * sizeof(unsigned);
+    data->flag_bytes = static_cast<size_t>(first[ranks]) * RT_FLAG_APART * sizeof(unsigned);
     const size_t values =
         static_cast<size_t>(view->rows + view->ghosts) * static_cast<size_t>(view->nb);
     if (!rt_peer_new(&data->memory, data->flag_bytes + values * value_bytes, text))
@@ -46,7 +46,7 @@ static void list_flags(const mcpi_near_t &near, const int32_t *first, mcpi_stage
             while (near.near[k] >= first[rank + 1])
                 rank++;
             raise.push_back(static_cast<unsigned *>(data->memory.of[rank]) +
-                            (static_cast<size_t>(data->lists.own) + b) * MCPI_FLAG_APART);
+                            (static_cast<size_t>(data->lists.own) + b) * RT_FLAG_APART);
         }
     }
     start[blocks] = static_cast<int32_t>(raise.size());
@@ -93,7 +93,7 @@ mcpi_sends_t mcpi_staged_connect(const mcpi_view_t *view, mcpi_staged_data_t *da
         sends = mcpi_sends_new(part, home);
         list_copies(view, sends, value_bytes, data);
     } else {
-        const size_t flags = data->blocks * MCPI_FLAG_APART;
+        const size_t flags = data->blocks * RT_FLAG_APART;
         data->lists.ended = RT_NEW(unsigned, flags, RT_DEVICE);
         rt_fill(data->lists.ended, RT_DEVICE, 0, flags * sizeof(unsigned));
     }

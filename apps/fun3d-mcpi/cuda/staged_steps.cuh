@@ -23,7 +23,7 @@
 #define MCPI_STAGED_STEPS_CUH
 
 #include "near.h"
-#include "machine/cuda.cuh"
+#include "halo/signal.cuh"
 
 /* Where a boundary row's dQ goes: its ghost on another GPU, and its place in the record. */
 struct mcpi_copy_t {
@@ -36,7 +36,7 @@ struct mcpi_staged_lists_t {
     const unsigned char *record;
     const uint32_t *offset;    /* [chunks + 1] in units of 16 bytes */
     const mcpi_share_t *share; /* [blocks][colours] */
-    /* [blocks of all ranks * MCPI_FLAG_APART] last step that each has ended; of other ranks: last
+    /* [blocks of all ranks * RT_FLAG_APART] last step that each has ended; of other ranks: last
      * step in which it is done with boundary rows, stored by that rank */
     unsigned *ended;
     int own;                    /* number of this rank's first block */
@@ -46,19 +46,6 @@ struct mcpi_staged_lists_t {
     unsigned *const *raise;
     const mcpi_copy_t *copy; /* of all records */
 };
-
-/* Each flag has its own sector. */
-enum { MCPI_FLAG_APART = 8 };
-
-/* Nanoseconds: the other GPU's host may be late, but not that late. */
-constexpr unsigned long long MCPI_PATIENCE = 30000000000ULL;
-
-__device__ __forceinline__ unsigned long long mcpi_clock()
-{
-    unsigned long long now;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-    return now;
-}
 
 /* Returns whether this block has neighbours on other GPUs. */
 __device__ __forceinline__ bool has_far(const mcpi_staged_lists_t &lists)
@@ -78,31 +65,8 @@ __device__ __forceinline__ mcpi_watch_t watch_near(const mcpi_staged_lists_t &li
     watch.k = lists.start[blockIdx.x] + static_cast<int>(threadIdx.x);
     watch.far = lists.far[blockIdx.x];
     watch.end = lists.start[blockIdx.x + 1];
-    watch.first =
-        watch.k < watch.end ? lists.ended + lists.near[watch.k] * MCPI_FLAG_APART : nullptr;
+    watch.first = watch.k < watch.end ? lists.ended + lists.near[watch.k] * RT_FLAG_APART : nullptr;
     return watch;
-}
-
-__device__ __forceinline__ void wait_for_near(const unsigned *flag, unsigned step)
-{
-    unsigned ended;
-    do
-        asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(ended) : "l"(flag) : "memory");
-    while (static_cast<int>(ended - step) < 0);
-}
-
-/* The kernel fails if it has to wait too long: a rank that died must not hang the others. */
-__device__ __forceinline__ void wait_for_far(const unsigned *flag, unsigned step)
-{
-    const unsigned long long begun = mcpi_clock();
-    for (;;) {
-        unsigned ended;
-        asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(ended) : "l"(flag) : "memory");
-        if (static_cast<int>(ended - step) >= 0)
-            return;
-        if (mcpi_clock() - begun > MCPI_PATIENCE)
-            __trap();
-    }
 }
 
 /* Called by all threads: waits until the near blocks have ended the step; only_far: those of other
@@ -114,12 +78,12 @@ __device__ __forceinline__ void wait_for_blocks(const mcpi_staged_lists_t &lists
     const unsigned *flag = watch.first;
     for (int k = watch.k; k < watch.end;) {
         if (k >= watch.far)
-            wait_for_far(flag, step);
+            rt_flag_wait<RT_ONE_HOST>(flag, step);
         else if (!only_far)
-            wait_for_near(flag, step);
+            rt_flag_wait<RT_ONE_GPU>(flag, step);
         k += blockDim.x;
         if (k < watch.end)
-            flag = lists.ended + lists.near[k] * MCPI_FLAG_APART;
+            flag = lists.ended + lists.near[k] * RT_FLAG_APART;
     }
 }
 
@@ -131,8 +95,7 @@ __device__ __forceinline__ void raise_flags(const mcpi_staged_lists_t &lists, un
     __syncwarp();
     for (int k = lists.raise_start[blockIdx.x] + static_cast<int>(threadIdx.x % 32); k < end;
          k += 32)
-        asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(lists.raise[k]), "r"(step)
-                     : "memory");
+        rt_flag_put<RT_ONE_HOST>(lists.raise[k], step);
 }
 
 /* Called by each warp that is done with a boundary record: the last of those of this step raises
@@ -159,10 +122,7 @@ __device__ __forceinline__ void end_step(const mcpi_staged_lists_t &lists,
 {
     __syncthreads();
     if (threadIdx.x == 0)
-        asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(
-                         lists.ended + (lists.own + blockIdx.x) * MCPI_FLAG_APART),
-                     "r"(step)
-                     : "memory");
+        rt_flag_put<RT_ONE_GPU>(lists.ended + (lists.own + blockIdx.x) * RT_FLAG_APART, step);
     wait_for_blocks(lists, watch, step, false);
     __syncthreads();
 }

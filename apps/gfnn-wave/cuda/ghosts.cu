@@ -17,11 +17,12 @@
  * counting. A rank cannot be two exchanges ahead, so a flag is never overwritten before it is read.
  *
  * Why it ends. The first block sends `ready` before it waits for anything, and blocks that wait are
- * few enough to run at once. A kernel that waits longer than PATIENCE fails, so a rank that is left
+ * few enough to run at once. A kernel that waits longer than RT_FLAG_PATIENCE fails, so a rank left
  * alone ends with CUDA's error.
  */
 #include "config.h"
 #include "halo/peer_memory.h"
+#include "halo/signal.cuh"
 #include "rows.cuh"
 #include "apps/gfnn-wave/box/ghosts.h"
 
@@ -30,9 +31,7 @@ namespace
 
 /* MOST: patches. BLOCKS: most per multiprocessor that wait for others. AT_ONCE: nodes in flight per
  * thread. */
-enum { THREADS = 256, BLOCKS = 4, AT_ONCE = 2, MOST = 512, FLAG_WORDS = 8 };
-
-constexpr unsigned long long PATIENCE = 25000000000ULL; /* ns */
+enum { THREADS = 256, BLOCKS = 4, AT_ONCE = 2, MOST = 512 };
 
 /* Patches of one kind of vector, with a share of the blocks each. */
 struct part_t {
@@ -47,11 +46,11 @@ struct plan_t {
 
 /* What a GPU counts; device memory. */
 struct count_t {
-    unsigned turn, ticket;
+    unsigned epoch, ticket;
 };
 enum { READY, DONE, KINDS };
 
-/* What a kernel gets. flag[r]: those of rank r, [KINDS][ranks][FLAG_WORDS]. */
+/* What a kernel gets. flag[r]: those of rank r, [KINDS][ranks][RT_FLAG_APART]. */
 struct exchange_t {
     const part_t *part;
     int parts;
@@ -64,30 +63,10 @@ struct exchange_t {
     void *there[RT_PEER_RANKS]; /* the vector on each rank */
 };
 
+/* Returns rank `owner`'s flag that rank `from` puts. */
 __device__ __forceinline__ unsigned *flag_of(const exchange_t &e, int owner, int kind, int from)
 {
-    return e.flag[owner] + (kind * e.ranks + from) * FLAG_WORDS;
-}
-
-/* Tells rank `to`; what this thread has seen is there before it. */
-__device__ __forceinline__ void tell(const exchange_t &e, int to, int kind, unsigned turn)
-{
-    asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(flag_of(e, to, kind, e.rank)),
-                 "r"(turn)
-                 : "memory");
-}
-
-/* Waits for rank `from`. */
-__device__ __forceinline__ void wait_for(const exchange_t &e, int from, int kind, unsigned turn)
-{
-    const unsigned *flag = flag_of(e, e.rank, kind, from);
-    const unsigned long long begun = rt_mail_clock();
-    unsigned value;
-    do {
-        asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
-        if (rt_mail_clock() - begun > PATIENCE)
-            __trap();
-    } while (static_cast<int>(value - turn) < 0);
+    return e.flag[owner] + (kind * e.ranks + from) * RT_FLAG_APART;
 }
 
 /* Copies this block's share of a patch. */
@@ -121,19 +100,19 @@ __device__ __forceinline__ void store_part(const exchange_t &e, const part_t &pa
 }
 
 /* Ends an exchange, in the last block that stored into other ranks' memory. */
-__device__ __forceinline__ void end_exchange(const exchange_t &e, unsigned turn)
+__device__ __forceinline__ void end_exchange(const exchange_t &e, unsigned epoch)
 {
     const int rank = threadIdx.x;
     __threadfence_system();
     if (rank < e.ranks && (e.neighbours >> rank & 1)) {
-        tell(e, rank, DONE, turn);
-        wait_for(e, rank, DONE, turn);
+        rt_flag_put<RT_ONE_HOST>(flag_of(e, rank, DONE, e.rank), epoch);
+        rt_flag_wait<RT_ONE_HOST>(flag_of(e, e.rank, DONE, rank), epoch);
     }
     __syncthreads();
     if (threadIdx.x != 0)
         return;
     e.count->ticket = 0;
-    e.count->turn = turn;
+    e.count->epoch = epoch;
 }
 
 /* Returns the number of this block's part. The lanes of a warp look at 32 parts at once: one after
@@ -159,11 +138,11 @@ __global__ void __launch_bounds__(THREADS) exchange_kernel(const __grid_constant
         store_part(e, part, x, x);
         return;
     }
-    const unsigned turn = __ldcg(&e.count->turn) + 1;
+    const unsigned epoch = __ldcg(&e.count->epoch) + 1;
     if (blockIdx.x == 0 && threadIdx.x < e.ranks && (e.neighbours >> threadIdx.x & 1))
-        tell(e, threadIdx.x, READY, turn);
+        rt_flag_put<RT_ONE_HOST>(flag_of(e, threadIdx.x, READY, e.rank), epoch);
     if (threadIdx.x == 0)
-        wait_for(e, part.patch.rank, READY, turn);
+        rt_flag_wait<RT_ONE_HOST>(flag_of(e, e.rank, READY, part.patch.rank), epoch);
     __syncthreads();
     store_part(e, part, x, static_cast<T *>(e.there[part.patch.rank]));
     __syncthreads();
@@ -173,7 +152,7 @@ __global__ void __launch_bounds__(THREADS) exchange_kernel(const __grid_constant
     }
     __syncthreads();
     if (last)
-        end_exchange(e, turn);
+        end_exchange(e, epoch);
 }
 
 } // namespace
@@ -191,7 +170,7 @@ struct gfnn_ghosts_t {
     plan_t plan[VECTORS];
     unsigned neighbours;
     count_t *count;        /* device; NULL: nothing is shared */
-    rt_peer_memory_t flag; /* [KINDS][ranks][FLAG_WORDS] */
+    rt_peer_memory_t flag; /* [KINDS][ranks][RT_FLAG_APART] */
     gfnn_shared_vector_t shared[MOST_SHARED];
     int n_shared;
 };
@@ -305,7 +284,7 @@ void *gfnn_cuda_share(const gfnn_view_t *view, size_t bytes)
 {
     gfnn_ghosts_t *ghosts = gfnn_vectors_data(view)->ghosts;
     const size_t flags =
-        static_cast<size_t>(KINDS) * static_cast<size_t>(rt_comm_size()) * FLAG_WORDS;
+        static_cast<size_t>(KINDS) * static_cast<size_t>(rt_comm_size()) * RT_FLAG_APART;
     const count_t begin = {0, 0};
     char text[RT_PEER_LINE] = "";
     if (!ghosts->count) {

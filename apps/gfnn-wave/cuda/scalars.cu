@@ -17,12 +17,12 @@ static gfnn_place_t make(bool on_stream)
     gfnn_place_t place = {};
     gfnn_cg_t cg = {};
     if (ranks > 1 && on_stream)
-        cg.mail = rt_mail_get();
-    if (ranks > 1 && on_stream && !cg.mail)
+        cg.allreduce = rt_device_allreduce_get();
+    if (ranks > 1 && on_stream && !cg.allreduce)
         place.all = RT_NEW(double, 2 * static_cast<size_t>(ranks), RT_DEVICE);
     place.told = RT_NEW(gfnn_told_t, 1, RT_PINNED);
     place.told->progress = -1;
-    place.forms = cg.forms = ranks == 1 || cg.mail;
+    place.forms = cg.forms = ranks == 1 || cg.allreduce;
     cg.host = place.told;
     place.history = cg.history = RT_NEW(double, GFNN_MOST_RESIDUALS, RT_PINNED);
     place.cg = static_cast<gfnn_cg_t *>(rt_clone(&cg, 1, sizeof cg, RT_DEVICE));

@@ -7,7 +7,7 @@
 
 #include <type_traits>
 #include "apps/gfnn-wave/kernel.h"
-#include "halo/mail.cuh"
+#include "halo/allreduce.cuh"
 #include "machine/async.cuh"
 
 /* Where the blocks of a kernel leave their parts. */
@@ -96,14 +96,14 @@ static __device__ __forceinline__ void gfnn_form_stage(gfnn_cg_t *at, gfnn_stage
     *static_cast<volatile int64_t *>(&cg.host->progress) = cg.told.progress;
 }
 
-/* Ends a stage in the block that has the sums of this rank; all its threads call. Without rt_mail
- * on several ranks, gfnn_scalars_t does the rest. method: of a start. */
+/* Ends a stage in the block that has the sums of this rank; all its threads call. Where several
+ * ranks' sums are not added here, gfnn_scalars_t does the rest. method: of a start. */
 template <int count, bool largest = false>
 __device__ __forceinline__ void gfnn_settle(gfnn_cg_t *cg, gfnn_stage_t stage, double (&sum)[count],
                                             const gfnn_method_t *method = nullptr)
 {
-    if (cg->mail)
-        rt_mail_sum<count, largest>(cg->mail, sum);
+    if (cg->allreduce)
+        rt_device_allreduce<count, largest>(cg->allreduce, sum);
     if (threadIdx.x == 0)
         gfnn_form_stage(cg, stage, sum[0], count > 1 ? sum[count - 1] : 0, method);
 }

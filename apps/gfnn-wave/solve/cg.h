@@ -55,7 +55,7 @@ typedef struct {
                          nothing yet */
 } gfnn_told_t;
 
-struct rt_mail;
+struct rt_device_allreduce_t;
 enum { GFNN_MOST_RESIDUALS = 1024 };
 typedef struct {
     gfnn_method_t method;
@@ -73,7 +73,7 @@ typedef struct {
                         iteration, from 0 on; NULL: not kept */
     /* CUDA: where the host reads it; the sums of several GPUs (NULL: one rank, or the host adds) */
     gfnn_told_t *host;
-    struct rt_mail *mail;
+    struct rt_device_allreduce_t *allreduce;
     bool forms; /* the kernel that has the sums forms the scalars */
 } gfnn_cg_t;
 

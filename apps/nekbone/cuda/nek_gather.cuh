@@ -295,14 +295,14 @@ __device__ __forceinline__ void nek_gather_all(const nek_gather_t &g,
             group = rt_halo_group(d, id);
 
     rt_wait_for_previous();
-    [[maybe_unused]] unsigned turn = 0;
+    [[maybe_unused]] unsigned epoch = 0;
     [[maybe_unused]] double own = 0;
     if constexpr (direct) {
-        turn = rt_halo_turn(d);
+        epoch = rt_halo_epoch(d);
         if (id < d.groups)
-            own = rt_halo_send(d, group, v, turn);
+            own = rt_halo_send(d, group, v, epoch);
         for (int z = id + step; z < d.groups; z += step)
-            rt_halo_send(d, rt_halo_group(d, z), v, turn);
+            rt_halo_send(d, rt_halo_group(d, z), v, epoch);
     }
     double edge_sum = 0, corner_sum = 0;
     copies.faces(at, face_sum);
@@ -340,7 +340,7 @@ __device__ __forceinline__ void nek_gather_all(const nek_gather_t &g,
     }
     if constexpr (direct) {
         auto take = [&](const rt_halo_group_t &of, double part) {
-            const double sum = rt_halo_take(d, of, v, turn, part);
+            const double sum = rt_halo_take(d, of, v, epoch, part);
             copies.norm += (of.copies_end - of.copy) * nek_share<n>(of.first_copy, sum);
         };
         if (id < d.groups)
@@ -349,7 +349,7 @@ __device__ __forceinline__ void nek_gather_all(const nek_gather_t &g,
             const rt_halo_group_t more = rt_halo_group(d, z);
             take(more, rt_halo_own(d, more, v));
         }
-        rt_halo_turn_over(d, turn);
+        rt_halo_end_epoch(d, epoch);
     }
     if constexpr (Scalars::norm)
         sums[Scalars::count - 1] += copies.norm;

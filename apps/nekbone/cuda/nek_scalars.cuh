@@ -9,9 +9,9 @@
  *
  * On several ranks the sums are added in order of rank, in one of three ways. If messages are on
  * the stream (transports nccl, peer) and the GPUs are of one host, that last block sends its sums
- * to the other GPUs and waits for theirs (halo/mail.cuh). If messages are on the stream but the
- * GPUs are not of one host, NCCL gathers the sums, and a kernel of one thread adds them and forms
- * the scalars. If messages are not on the stream, the host fetches the sums, adds those of all
+ * to the other GPUs and waits for theirs (halo/allreduce.cuh). If messages are on the stream but
+ * the GPUs are not of one host, NCCL gathers the sums, and a kernel of one thread adds them and
+ * forms the scalars. If messages are not on the stream, the host fetches the sums, adds those of all
  * ranks by MPI, and starts that kernel.
  */
 #ifndef NEK_SCALARS_CUH
@@ -21,7 +21,7 @@
 #include "nek_cuda.cuh"
 #include "machine/async.cuh"
 #include "machine/replay.h"
-#include "halo/mail.cuh"
+#include "halo/allreduce.cuh"
 #include "halo/nccl.h"
 
 /* Most sums at a time; most blocks, and the threads, of a kernel that adds. */
@@ -37,7 +37,7 @@ typedef struct {
     double *second; /* [NEK_SUMS][NEK_ADDING_BLOCKS], of the kernel that adds those */
     unsigned *done; /* number of its blocks that have finished; returns to 0 */
     /* Several ranks: how the sums of all are added. One rank: all NULL. */
-    rt_mail_t *mail; /* the last block adds, if not NULL; else: */
+    rt_device_allreduce_t *allreduce; /* the last block adds, if not NULL; else: */
     double *sums; /* [NEK_SUMS] of this rank; on the device if there is `all`, else page-locked */
     double *all;  /* [ranks][NEK_SUMS] on the device, gathered by NCCL; NULL: the host adds */
     int ranks;
@@ -131,7 +131,7 @@ __device__ __forceinline__ void nek_take_sums(const nek_scalars_t &s, double (&s
 }
 
 /* Adds the sums of all threads of the grid. The block that is last calls Scalars::form(s, it, sums)
- * or, on several ranks without rt_mail, leaves the sums to nek_add_ranks. */
+ * or, on several ranks that the kernel cannot add, leaves the sums to nek_add_ranks. */
 template <class Scalars>
 __device__ __forceinline__ void nek_finish_sums(const nek_scalars_t &s, int it,
                                                 double (&sum)[Scalars::count])
@@ -139,8 +139,8 @@ __device__ __forceinline__ void nek_finish_sums(const nek_scalars_t &s, int it,
     constexpr int count = Scalars::count;
     if (!nek_grid_sums(s.second, NEK_ADDING_BLOCKS, s.done, sum))
         return;
-    if (s.mail)
-        rt_mail_sum(s.mail, sum);
+    if (s.allreduce)
+        rt_device_allreduce(s.allreduce, sum);
     if (threadIdx.x != 0)
         return;
     if (!s.sums) {
@@ -176,8 +176,8 @@ static inline unsigned nek_adding_blocks(int resident, unsigned needed)
     return needed < static_cast<unsigned>(most) ? needed : static_cast<unsigned>(most);
 }
 
-/* Called after a kernel that ended in nek_finish_sums. With one rank or rt_mail nothing is left to
- * do. */
+/* Called after a kernel that ended in nek_finish_sums. Where that has added the ranks' sums, or
+ * there is one rank, nothing is left to do. */
 template <class Scalars> void nek_add_ranks(const nek_scalars_t &s, int it)
 {
     nek_sums_t all = {};
@@ -217,8 +217,8 @@ static inline nek_scalars_t nek_scalars_new(int iterations, int blocks, bool on_
     s.host = RT_NEW(double, scalars + NEK_SUMS, RT_PINNED);
     s.ranks = rt_comm_size();
     if (on_stream && s.ranks > 1)
-        s.mail = rt_mail_get();
-    if (s.ranks == 1 || s.mail)
+        s.allreduce = rt_device_allreduce_get();
+    if (s.ranks == 1 || s.allreduce)
         return s;
     s.sums = s.host + scalars;
     if (on_stream) {

@@ -319,8 +319,8 @@ void nek_pcg_set_up(nek_solver_t *s, nek_patch_blocks_t *patch_blocks)
     a.cg = RT_NEW(nek_cg_t, 1, s->space);
     rt_fill(a.cg, s->space, 0, sizeof *a.cg);
     d->on_stream = all_on_stream(p);
-    a.mail = d->on_stream && rt_comm_size() > 1 ? rt_mail_get() : nullptr;
-    a.forms = rt_comm_size() == 1 || a.mail;
+    a.allreduce = d->on_stream && rt_comm_size() > 1 ? rt_device_allreduce_get() : nullptr;
+    a.forms = rt_comm_size() == 1 || a.allreduce;
     d->on_stream = d->on_stream && a.forms;
     if (p->level[0].halo) {
         const size_t nodes = static_cast<size_t>(a.grid.nodes);

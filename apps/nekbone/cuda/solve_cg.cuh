@@ -80,11 +80,12 @@ typedef struct {
     double lambda, points, tolerance;
     int most_iterations;
     nek_cg_t *cg;
-    double *partial;      /* [blocks] at most */
-    double *trace;        /* page-locked: [most_iterations + 1][NEK_TRACED] of each iteration */
-    int64_t *told;        /* page-locked: 2 done + ended, which the host watches */
-    struct rt_mail *mail; /* sums of several GPUs; NULL: one rank, or the host adds */
-    bool forms;           /* the kernel that has a sum forms the scalars */
+    double *partial; /* [blocks] at most */
+    double *trace;   /* page-locked: [most_iterations + 1][NEK_TRACED] of each iteration */
+    int64_t *told;   /* page-locked: 2 done + ended, which the host watches */
+    /* sums of several GPUs; NULL: one rank, or the host adds */
+    struct rt_device_allreduce_t *allreduce;
+    bool forms; /* the kernel that has a sum forms the scalars */
 } nek_pcg_t;
 
 /* Returns the largest power of two below 1 / x; 1 where there is none. */
@@ -140,8 +141,8 @@ static __device__ __noinline__ void nek_end_sum(const nek_pcg_t &a, nek_stage st
     double sum[1] = {mine};
     if (!nek_grid_sums(a.partial, 0, &a.cg->ticket, sum))
         return;
-    if (a.mail)
-        rt_mail_sum(a.mail, sum);
+    if (a.allreduce)
+        rt_device_allreduce(a.allreduce, sum);
     if (threadIdx.x != 0)
         return;
     if (a.forms)
