@@ -6,7 +6,6 @@
  */
 #include "config.h"
 #include "alya.h"
-#include <math.h>
 #include <string.h>
 
 /* --- the mesh --- */
@@ -143,6 +142,5 @@ void alya_problem_destroy(void *problem)
     alya_mesh_destroy(p->mesh);
     alya_schedule_destroy(p->schedule);
     rt_halo_destroy(p->halo);
-    RT_FREE(p->u, RT_HOST);
-    RT_FREE(p, RT_HOST);
+    RT_FREE_ALL(RT_HOST, p->u, p);
 }

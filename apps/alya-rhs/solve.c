@@ -12,7 +12,6 @@
  */
 #include "config.h"
 #include "alya.h"
-#include <math.h>
 #include <string.h>
 #include "base/draw.h"
 
@@ -193,9 +192,7 @@ void alya_solver_destroy(void *solver)
     }
     if (s->space != RT_HOST)
         RT_FREE(s->view.connectivity, s->space);
-    RT_FREE(s->r, s->space);
-    RT_FREE(s->u0, s->space);
-    RT_FREE(s->witness, s->space);
+    RT_FREE_ALL(s->space, s->r, s->u0, s->witness);
     for (int k = 0; k < RT_KEEPS; k++)
         alya_left_destroy(&s->kept[k]);
     alya_schedule_destroy(s->own_schedule);

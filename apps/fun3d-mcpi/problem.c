@@ -249,7 +249,5 @@ void mcpi_problem_destroy(void *problem)
     RT_FREE(p->exact, RT_HOST);
     mcpi_geometry_destroy(p->geometry);
     mcpi_part_destroy(p->part);
-    RT_FREE(p->oracle, RT_HOST);
-    RT_FREE(p->flow_oracle, RT_HOST);
-    RT_FREE(p, RT_HOST);
+    RT_FREE_ALL(RT_HOST, p->oracle, p->flow_oracle, p);
 }

@@ -56,9 +56,7 @@ void mcpi_get_dq(const mcpi_solver_t *s, double *host)
 void mcpi_draw_r(const mcpi_system_t *system, uint64_t draw, double *R)
 {
     const int64_t nb = system->nb;
-#ifdef _OPENMP
 #pragma omp parallel for schedule(static)
-#endif
     for (int64_t v = 0; v < system->part->rows * nb; v++) {
         const int64_t at = system->part->global[v / nb] * nb + v % nb;
         R[v] = draw == 0 ? system->R[v] : rt_random((uint64_t)at, draw);
@@ -171,17 +169,11 @@ void mcpi_solver_destroy(void *solver)
         s->kernels->tear_down(&s->view);
     if (s->own_halo)
         mcpi_halo_destroy(s->halo, s->view.colours);
-    if (!s->kernels->own_layout && s->space != RT_HOST) {
-        RT_FREE(s->view.start, s->space);
-        RT_FREE(s->view.column, s->space);
-        RT_FREE(s->view.O, s->space);
-        RT_FREE(s->view.LU, s->space);
-        RT_FREE(s->view.R, s->space);
-    }
+    if (!s->kernels->own_layout && s->space != RT_HOST)
+        RT_FREE_ALL(s->space, s->view.start, s->view.column, s->view.O, s->view.LU, s->view.R);
     for (int why = 0; why < RT_KEEPS; why++)
         rt_free(s->kept[why].dq, RT_HOST);
-    RT_FREE(s->R, RT_HOST);
-    RT_FREE(s, RT_HOST);
+    RT_FREE_ALL(RT_HOST, s->R, s);
 }
 
 /* --- the job --- */

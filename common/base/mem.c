@@ -49,24 +49,6 @@ bool rt_mem_is_poisoning(void)
     return poison_all;
 }
 
-/* Large blocks are touched in parallel. The first touch decides on which NUMA node a page lives,
- * and the kernel clears a page when it is touched: one thread needs a second for each GB or two. */
-enum { PIECE = 1 << 20 };
-
-static void host_set(void *dst, int byte, size_t bytes)
-{
-#pragma omp parallel for schedule(static) if (bytes > PIECE)
-    for (size_t at = 0; at < bytes; at += PIECE)
-        memset((char *)dst + at, byte, bytes - at < PIECE ? bytes - at : PIECE);
-}
-
-static void host_move(void *dst, const void *src, size_t bytes)
-{
-#pragma omp parallel for schedule(static) if (bytes > PIECE)
-    for (size_t at = 0; at < bytes; at += PIECE)
-        memcpy((char *)dst + at, (const char *)src + at, bytes - at < PIECE ? bytes - at : PIECE);
-}
-
 static void host_poison(void *ptr, size_t bytes)
 {
     uint64_t *word = ptr;
@@ -108,18 +90,26 @@ static void host_release(void *ptr, rt_space_t space)
     free(ptr);
 }
 
+/* Large blocks are touched in parallel. The first touch decides on which NUMA node a page lives,
+ * and the kernel clears a page when it is touched: one thread needs a second for each GB or two. */
+enum { PIECE = 1 << 20 };
+
 static void host_copy(void *dst, rt_space_t dst_space, const void *src, rt_space_t src_space,
                       size_t bytes)
 {
     (void)dst_space;
     (void)src_space;
-    host_move(dst, src, bytes);
+#pragma omp parallel for schedule(static) if (bytes > PIECE)
+    for (size_t at = 0; at < bytes; at += PIECE)
+        memcpy((char *)dst + at, (const char *)src + at, bytes - at < PIECE ? bytes - at : PIECE);
 }
 
 static void host_fill(void *dst, rt_space_t space, int byte, size_t bytes)
 {
     (void)space;
-    host_set(dst, byte, bytes);
+#pragma omp parallel for schedule(static) if (bytes > PIECE)
+    for (size_t at = 0; at < bytes; at += PIECE)
+        memset((char *)dst + at, byte, bytes - at < PIECE ? bytes - at : PIECE);
 }
 
 static void host_draw(void *x, const void *base, size_t n, size_t size, rt_draw_t draw)

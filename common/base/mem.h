@@ -43,6 +43,13 @@ void rt_free(void *ptr, rt_space_t space);
 #define RT_NEW(type, n, space) ((type *)rt_alloc(n, sizeof(type), space))
 #endif
 #define RT_FREE(ptr, space) (rt_free((void *)(ptr), space), (ptr) = NULL)
+/* Frees all of these pointers to memory of one space, and clears none: RT_FREE_ALL(RT_HOST, x, y). */
+#define RT_FREE_ALL(space, ...)                                    \
+    do {                                                           \
+        const void *const all_[] = {__VA_ARGS__};                  \
+        for (size_t k_ = 0; k_ < sizeof all_ / sizeof *all_; k_++) \
+            rt_free((void *)all_[k_], space);                      \
+    } while (0)
 
 /* Copies bytes between any two spaces. The copy is complete on return, and comes after all work
  * already on the device's stream. A pinned or device pointer must point into a block from rt_alloc,

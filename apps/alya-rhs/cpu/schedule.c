@@ -186,10 +186,7 @@ void alya_schedule_destroy(alya_schedule_t *schedule)
 {
     if (schedule == NULL)
         return;
-    RT_FREE(schedule->list, RT_HOST);
-    RT_FREE(schedule->first, RT_HOST);
-    RT_FREE(schedule->colour, RT_HOST);
-    RT_FREE(schedule, RT_HOST);
+    RT_FREE_ALL(RT_HOST, schedule->list, schedule->first, schedule->colour, schedule);
 }
 
 /* Valid for chunks of 64 elements or more and up to 256 colours; a node with more elements than

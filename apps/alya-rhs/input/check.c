@@ -10,11 +10,7 @@ void alya_mesh_destroy(alya_mesh_t *mesh)
 {
     if (!mesh)
         return;
-    RT_FREE(mesh->connectivity, RT_HOST);
-    RT_FREE(mesh->x, RT_HOST);
-    RT_FREE(mesh->node_id, RT_HOST);
-    RT_FREE(mesh->flags, RT_HOST);
-    RT_FREE(mesh, RT_HOST);
+    RT_FREE_ALL(RT_HOST, mesh->connectivity, mesh->x, mesh->node_id, mesh->flags, mesh);
 }
 
 /* --- faults --- */
@@ -85,6 +81,5 @@ void alya_mesh_find_boundary(alya_mesh_t *mesh)
             mesh->flags[face[a]] |= ALYA_BOUNDARY;
         }
     }
-    RT_FREE(key, RT_HOST);
-    RT_FREE(list, RT_HOST);
+    RT_FREE_ALL(RT_HOST, key, list);
 }

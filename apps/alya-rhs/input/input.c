@@ -3,7 +3,6 @@
  */
 #include "config.h"
 #include "../alya.h"
-#include <string.h>
 
 enum { JITTER_SEED = 1 };
 

@@ -175,9 +175,7 @@ static void apply(alya_mesh_t *mesh, const uint32_t *order, const int32_t *numbe
         node_id[number[n]] = mesh->node_id[n];
         flags[number[n]] = mesh->flags[n];
     }
-    RT_FREE(mesh->x, RT_HOST);
-    RT_FREE(mesh->node_id, RT_HOST);
-    RT_FREE(mesh->flags, RT_HOST);
+    RT_FREE_ALL(RT_HOST, mesh->x, mesh->node_id, mesh->flags);
     mesh->x = x;
     mesh->node_id = node_id;
     mesh->flags = flags;
@@ -197,8 +195,7 @@ void alya_mesh_reorder(alya_mesh_t *mesh, alya_order_t order, uint64_t seed)
         shuffle(mesh->nodes, rt_hash(1, seed), (uint32_t *)number);
     }
     apply(mesh, list, number);
-    RT_FREE(list, RT_HOST);
-    RT_FREE(number, RT_HOST);
+    RT_FREE_ALL(RT_HOST, list, number);
 }
 
 /* First list, keys, numbers and the sort's memory; at the end the new connectivity, then the new

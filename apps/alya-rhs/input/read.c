@@ -79,9 +79,7 @@ void alya_mesh_share(alya_mesh_t *mesh, int rank, int ranks)
             mesh->connectivity[4 * elements + a] = number[mesh->connectivity[4 * e + a]];
         elements++;
     }
-    RT_FREE(own, RT_HOST);
-    RT_FREE(node, RT_HOST);
-    RT_FREE(number, RT_HOST);
+    RT_FREE_ALL(RT_HOST, own, node, number);
     mesh->elements = elements;
     mesh->nodes = nodes;
     mesh->connectivity = shrink(mesh->connectivity, 4 * elements, sizeof *mesh->connectivity);

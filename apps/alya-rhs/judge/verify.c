@@ -54,10 +54,7 @@ static bench_t bench_new(alya_solver_t *s, uint64_t seed, rt_verdict_t *verdict)
 
 static void bench_destroy(bench_t *t)
 {
-    RT_FREE(t->u, RT_HOST);
-    RT_FREE(t->want, RT_HOST);
-    RT_FREE(t->size, RT_HOST);
-    RT_FREE(t->got, RT_HOST);
+    RT_FREE_ALL(RT_HOST, t->u, t->want, t->size, t->got);
 }
 
 /* --- the oracle --- */
@@ -278,8 +275,7 @@ static bool is_right(const alya_mesh_t *mesh, const alya_schedule_t *s)
                     *last = k;
                 }
             }
-    RT_FREE(chunk_of, RT_HOST);
-    RT_FREE(times, RT_HOST);
+    RT_FREE_ALL(RT_HOST, chunk_of, times);
     return right;
 }
 

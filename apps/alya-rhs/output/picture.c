@@ -55,6 +55,5 @@ void alya_picture(const void *solver, const char *path)
     alya_get(s, s->u, s->u_stride, u);
     alya_get(s, s->r, s->kernels->r_stride, r);
     write_vtu(mesh, u, r, path);
-    RT_FREE(r, RT_HOST);
-    RT_FREE(u, RT_HOST);
+    RT_FREE_ALL(RT_HOST, r, u);
 }

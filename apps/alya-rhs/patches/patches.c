@@ -147,8 +147,7 @@ alya_patches_t *alya_patches_new(const alya_mesh_t *mesh, const alya_patch_shape
         touched[n] &= 2;
     write_pieces(mesh, patches, touched, before);
     patches->offset[sum.patches] = (uint32_t)sum.units;
-    RT_FREE(touched, RT_HOST);
-    RT_FREE(before, RT_HOST);
+    RT_FREE_ALL(RT_HOST, touched, before);
     return patches;
 }
 
@@ -156,9 +155,7 @@ void alya_patches_destroy(alya_patches_t *patches)
 {
     if (!patches)
         return;
-    RT_FREE(patches->offset, RT_HOST);
-    RT_FREE(patches->record, RT_HOST);
-    RT_FREE(patches, RT_HOST);
+    RT_FREE_ALL(RT_HOST, patches->offset, patches->record, patches);
 }
 
 /* Assumes up to 3/4 of a node per element (0.35 to 0.68 in all orders of generated meshes that set-

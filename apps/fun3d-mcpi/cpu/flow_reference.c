@@ -9,7 +9,6 @@
  */
 #include "config.h"
 #include <math.h>
-#include <string.h>
 #include "base/threads.h"
 #include "../flow/flow.h"
 #include "../flow/reference.h"

@@ -185,9 +185,7 @@ mcpi_near_t mcpi_near_new(const mcpi_part_t *part, const uint16_t *block, const 
 
 void mcpi_near_destroy(mcpi_near_t *near)
 {
-    RT_FREE(near->start, RT_HOST);
-    RT_FREE(near->far, RT_HOST);
-    RT_FREE(near->near, RT_HOST);
+    RT_FREE_ALL(RT_HOST, near->start, near->far, near->near);
 }
 
 /* --- where boundary rows go --- */
@@ -212,8 +210,7 @@ static wish_t *tell_wishes(const mcpi_part_t *part, const mcpi_home_t *home, int
         sent[r] = n - before;
     }
     wish_t *heard = rt_comm_exchange(wish, sent, sizeof *wish, count);
-    RT_FREE(wish, RT_HOST);
-    RT_FREE(sent, RT_HOST);
+    RT_FREE_ALL(RT_HOST, wish, sent);
     return heard;
 }
 
@@ -245,6 +242,5 @@ mcpi_sends_t mcpi_sends_new(const mcpi_part_t *part, const mcpi_home_t *home)
 
 void mcpi_sends_destroy(mcpi_sends_t *sends)
 {
-    RT_FREE(sends->start, RT_HOST);
-    RT_FREE(sends->to, RT_HOST);
+    RT_FREE_ALL(RT_HOST, sends->start, sends->to);
 }

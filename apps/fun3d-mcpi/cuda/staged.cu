@@ -122,10 +122,7 @@ static void new_records(const mcpi_system_t *system, const mcpi_sends_t &sends,
     data->O_at = mcpi_upload(O_at, rows);
     data->LU_at = mcpi_upload(LU_at, rows);
     data->right = RT_NEW(double, rows *K::nb, RT_DEVICE);
-    RT_FREE(record, RT_HOST);
-    RT_FREE(right_at, RT_HOST);
-    RT_FREE(O_at, RT_HOST);
-    RT_FREE(LU_at, RT_HOST);
+    RT_FREE_ALL(RT_HOST, record, right_at, O_at, LU_at);
 }
 
 template <class K> static void set_up_of(mcpi_view_t *view)
@@ -141,10 +138,7 @@ template <class K> static void set_up_of(mcpi_view_t *view)
         sends = mcpi_staged_connect(view, data, sizeof(typename K::Q), first);
     new_records<K>(view->system, sends, data);
     mcpi_sends_destroy(&sends);
-    RT_FREE(first, RT_HOST);
-    RT_FREE(data->chunks.colour, RT_HOST);
-    RT_FREE(data->chunks.interior, RT_HOST);
-    RT_FREE(data->chunks.offset, RT_HOST);
+    RT_FREE_ALL(RT_HOST, first, data->chunks.colour, data->chunks.interior, data->chunks.offset);
     view->data = data;
 }
 
@@ -176,14 +170,9 @@ static void tear_down(mcpi_view_t *view)
     if (!data)
         return;
     mcpi_staged_lists_destroy(view, data);
-    RT_FREE(data->lists.record, RT_DEVICE);
-    RT_FREE(data->lists.offset, RT_DEVICE);
-    RT_FREE(data->right_at, RT_DEVICE);
-    RT_FREE(data->O_at, RT_DEVICE);
-    RT_FREE(data->LU_at, RT_DEVICE);
-    RT_FREE(data->right, RT_DEVICE);
-    RT_FREE(data->chunks.first_row, RT_HOST);
-    RT_FREE(data, RT_HOST);
+    RT_FREE_ALL(RT_DEVICE, data->lists.record, data->lists.offset, data->right_at, data->O_at,
+                data->LU_at, data->right);
+    RT_FREE_ALL(RT_HOST, data->chunks.first_row, data);
     view->data = nullptr;
 }
 

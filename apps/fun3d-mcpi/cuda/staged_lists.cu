@@ -101,22 +101,15 @@ mcpi_sends_t mcpi_staged_connect(const mcpi_view_t *view, mcpi_staged_data_t *da
     list_flags(near, first, data);
     data->lists.share = mcpi_upload(share, data->blocks * static_cast<size_t>(part->colours));
     mcpi_near_destroy(&near);
-    RT_FREE(home, RT_HOST);
-    RT_FREE(block, RT_HOST);
-    RT_FREE(share, RT_HOST);
+    RT_FREE_ALL(RT_HOST, home, block, share);
     return sends;
 }
 
 void mcpi_staged_lists_destroy(mcpi_view_t *view, mcpi_staged_data_t *data)
 {
     mcpi_staged_lists_t &lists = data->lists;
-    RT_FREE(lists.share, RT_DEVICE);
-    RT_FREE(lists.start, RT_DEVICE);
-    RT_FREE(lists.far, RT_DEVICE);
-    RT_FREE(lists.near, RT_DEVICE);
-    RT_FREE(lists.raise_start, RT_DEVICE);
-    RT_FREE(lists.raise, RT_DEVICE);
-    RT_FREE(lists.copy, RT_DEVICE);
+    RT_FREE_ALL(RT_DEVICE, lists.share, lists.start, lists.far, lists.near, lists.raise_start,
+                lists.raise, lists.copy);
     if (view->dq) {
         rt_device_synchronize();
         rt_peer_destroy(&data->memory);

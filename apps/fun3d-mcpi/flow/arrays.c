@@ -146,25 +146,17 @@ void mcpi_march_destroy(void *march)
         mcpi_halo_destroy(m->halo, m->problem->part->colours);
     mcpi_solver_destroy(m->sweeper);
     mcpi_system_destroy(m->shadow.system);
-    double *const arrays[] = {f->w,        f->R,    f->rate,    f->scale,
-                              f->gradient, f->sums, m->outside, m->kept};
-    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
-        rt_free(arrays[k], m->space);
-    const void *const copies[] = {f->x,   f->n,       f->viscous, f->diagonal,
-                                  f->fit, f->surface, f->side_of, f->side};
-    for (size_t k = 0; k < sizeof copies / sizeof *copies && m->space != RT_HOST; k++)
-        rt_free((void *)copies[k], m->space);
-    if (m->places.base) {
-        rt_free((void *)f->start, m->space);
-        rt_free((void *)f->column, m->space);
-    }
-    rt_free((void *)f->permutation, m->space);
-    rt_free(m->before, m->space);
+    RT_FREE_ALL(m->space, f->w, f->R, f->rate, f->scale, f->gradient, f->sums, m->outside, m->kept,
+                f->permutation, m->before);
+    if (m->space != RT_HOST)
+        RT_FREE_ALL(m->space, f->x, f->n, f->viscous, f->diagonal, f->fit, f->surface, f->side_of,
+                    f->side);
+    if (m->places.base)
+        RT_FREE_ALL(m->space, f->start, f->column);
     mcpi_tiles_destroy(&f->tiles, m->space);
     for (int why = 0; why < RT_KEEPS; why++)
         rt_free(m->left[why].w, RT_HOST);
-    RT_FREE(m->history, RT_HOST);
-    RT_FREE(m, RT_HOST);
+    RT_FREE_ALL(RT_HOST, m->history, m);
 }
 
 mcpi_tally_t mcpi_march_tally(const mcpi_march_t *m)

@@ -139,13 +139,6 @@ void mcpi_geometry_destroy(mcpi_geometry_t *g)
 {
     if (!g)
         return;
-    RT_FREE(g->x, RT_HOST);
-    RT_FREE(g->n, RT_HOST);
-    RT_FREE(g->viscous, RT_HOST);
-    RT_FREE(g->diagonal, RT_HOST);
-    RT_FREE(g->fit, RT_HOST);
-    RT_FREE(g->surface, RT_HOST);
-    RT_FREE(g->side_of, RT_HOST);
-    RT_FREE(g->side, RT_HOST);
-    RT_FREE(g, RT_HOST);
+    RT_FREE_ALL(RT_HOST, g->x, g->n, g->viscous, g->diagonal, g->fit, g->surface, g->side_of,
+                g->side, g);
 }

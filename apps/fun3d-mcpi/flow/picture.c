@@ -41,8 +41,7 @@ static double *gather(const mcpi_march_t *m)
     for (int64_t k = 0; k < n; k++)
         memcpy(all + MCPI_Q * got[k].vertex, got[k].w, sizeof got[k].w);
     free(got);
-    RT_FREE(w, RT_HOST);
-    RT_FREE(item, RT_HOST);
+    RT_FREE_ALL(RT_HOST, w, item);
     return all;
 }
 

@@ -277,10 +277,8 @@ int64_t mcpi_tiles_new(const mcpi_part_t *part, const mcpi_geometry_t *g, uint32
     const int64_t without_room = grow(&now, order);
     if (without_room < 0)
         memcpy(order, now.order, rows * sizeof *order);
-    void *const arrays[] = {now.order,  now.member_of, now.own_of,  now.local,
-                            now.scored, now.fresh,     now.settled, now.place};
-    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
-        rt_free(arrays[k], RT_HOST);
+    RT_FREE_ALL(RT_HOST, now.order, now.member_of, now.own_of, now.local, now.scored, now.fresh,
+                now.settled, now.place);
     if (without_room >= 0) {
         mcpi_tiles_destroy(&t, RT_HOST);
         return without_room;
@@ -313,9 +311,6 @@ double mcpi_tiles_memory(const mcpi_counts_t *c)
 
 void mcpi_tiles_destroy(mcpi_tiles_t *t, rt_space_t space)
 {
-    void *const arrays[] = {t->first,      t->member_first, t->member, t->entry,
-                            t->near,       t->viscous,      t->ends,   t->area,
-                            t->face_first, t->part_first,   t->part};
-    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
-        rt_free(arrays[k], space);
+    RT_FREE_ALL(space, t->first, t->member_first, t->member, t->entry, t->near, t->viscous,
+                t->face_first, t->ends, t->area, t->part_first, t->part);
 }

@@ -11,7 +11,6 @@
 #ifndef MCPI_CHUNKS_H
 #define MCPI_CHUNKS_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #if defined(KOKKOS_FORCEINLINE_FUNCTION)

@@ -153,8 +153,7 @@ static void colour_first(state_t *s, const uint8_t *odd)
         rt_comm_sum_i64(&left, 1);
         update(s);
     }
-    RT_FREE(key, RT_HOST);
-    RT_FREE(list, RT_HOST);
+    RT_FREE_ALL(RT_HOST, key, list);
 }
 
 /* --- iterated greedy --- */

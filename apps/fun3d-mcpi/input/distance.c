@@ -74,6 +74,5 @@ void mcpi_find_distance(const mcpi_graph_t *graph, const mcpi_piece_t *piece, co
         far[v] = of[FOUND] < 0 ? -1 : distance(x + 3 * v, of);
         odd[v] = (uint8_t)((int64_t)of[FIRST] % 2);
     }
-    RT_FREE(known, RT_HOST);
-    RT_FREE(before, RT_HOST);
+    RT_FREE_ALL(RT_HOST, known, before);
 }

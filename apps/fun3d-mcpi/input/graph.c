@@ -9,8 +9,6 @@
  */
 #include "config.h"
 #include "lookups.h"
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include "base/threads.h"
 
@@ -82,8 +80,7 @@ mcpi_incidence_t mcpi_incidence_new(const rt_mesh_t *mesh)
 
 void mcpi_incidence_destroy(mcpi_incidence_t *in)
 {
-    RT_FREE(in->first, RT_HOST);
-    RT_FREE(in->element, RT_HOST);
+    RT_FREE_ALL(RT_HOST, in->first, in->element);
 }
 
 /* --- neighbours of each vertex --- */
@@ -161,7 +158,5 @@ void mcpi_graph_destroy(mcpi_graph_t *graph)
 {
     if (!graph)
         return;
-    RT_FREE(graph->start, RT_HOST);
-    RT_FREE(graph->neighbour, RT_HOST);
-    RT_FREE(graph, RT_HOST);
+    RT_FREE_ALL(RT_HOST, graph->start, graph->neighbour, graph);
 }

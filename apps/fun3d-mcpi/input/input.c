@@ -9,7 +9,6 @@
 #include "config.h"
 #include "blocks.h"
 #include <math.h>
-#include <string.h>
 
 enum { MESH_SEED = 1 }; /* the mesh is the same for every --seed */
 
@@ -113,20 +112,11 @@ void mcpi_source_destroy(mcpi_source_t *source)
     if (!source)
         return;
     mcpi_flow_data_t *f = source->data;
-    RT_FREE(f->n, RT_HOST);
-    RT_FREE(f->viscous, RT_HOST);
-    RT_FREE(f->boundary, RT_HOST);
-    RT_FREE(f->diagonal, RT_HOST);
-    RT_FREE(f->q, RT_HOST);
-    RT_FREE(f->wall, RT_HOST);
-    RT_FREE(f->wall_area, RT_HOST);
-    RT_FREE(f->slip_area, RT_HOST);
-    RT_FREE(source->data, RT_HOST);
+    RT_FREE_ALL(RT_HOST, f->n, f->viscous, f->boundary, f->diagonal, f->q, f->wall, f->wall_area,
+                f->slip_area, source->data);
     mcpi_graph_destroy(source->graph);
     mcpi_piece_destroy(source->piece);
-    RT_FREE(source->x, RT_HOST);
-    RT_FREE(source->odd, RT_HOST);
-    RT_FREE(source, RT_HOST);
+    RT_FREE_ALL(RT_HOST, source->x, source->odd, source);
 }
 
 /* --- a mesh --- */

@@ -8,10 +8,7 @@ void mcpi_matrix_destroy(mcpi_matrix_t *matrix)
 {
     if (!matrix)
         return;
-    RT_FREE(matrix->D, RT_HOST);
-    RT_FREE(matrix->O, RT_HOST);
-    RT_FREE(matrix->R, RT_HOST);
-    RT_FREE(matrix, RT_HOST);
+    RT_FREE_ALL(RT_HOST, matrix->D, matrix->O, matrix->R, matrix);
 }
 
 /* Computes y += B x, B column-major. */

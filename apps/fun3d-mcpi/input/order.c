@@ -10,7 +10,6 @@
 #include "base/sort.h"
 #include "lookups.h"
 #include <math.h>
-#include <string.h>
 
 /* --- along a Hilbert curve --- */
 
@@ -92,8 +91,7 @@ mcpi_order_t *mcpi_order_new(const mcpi_piece_t *piece, const uint16_t *colour, 
     mcpi_piece_update(piece, RT_F64, 1, row);
     for (int64_t v = 0; v < n; v++)
         o->row[v] = (int64_t)row[v];
-    RT_FREE(row, RT_HOST);
-    RT_FREE(list, RT_HOST);
+    RT_FREE_ALL(RT_HOST, row, list);
     return o;
 }
 
@@ -101,7 +99,5 @@ void mcpi_order_destroy(mcpi_order_t *order)
 {
     if (!order)
         return;
-    RT_FREE(order->start, RT_HOST);
-    RT_FREE(order->row, RT_HOST);
-    RT_FREE(order, RT_HOST);
+    RT_FREE_ALL(RT_HOST, order->start, order->row, order);
 }

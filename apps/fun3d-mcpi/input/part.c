@@ -106,8 +106,7 @@ mcpi_part_t *mcpi_part_new(const mcpi_graph_t *graph, const mcpi_piece_t *piece,
     part->column = RT_NEW(int32_t, (size_t)part->start[part->rows], RT_HOST);
     part->place = RT_NEW(int32_t, (size_t)part->start[part->rows], RT_HOST);
     enter_columns(part, graph, order->colour, list, local);
-    RT_FREE(list, RT_HOST);
-    RT_FREE(local, RT_HOST);
+    RT_FREE_ALL(RT_HOST, list, local);
     return part;
 }
 
@@ -115,16 +114,7 @@ void mcpi_part_destroy(mcpi_part_t *part)
 {
     if (!part)
         return;
-    RT_FREE(part->colour_start, RT_HOST);
-    RT_FREE(part->boundary_end, RT_HOST);
-    RT_FREE(part->ghost_start, RT_HOST);
-    RT_FREE(part->start, RT_HOST);
-    RT_FREE(part->short_start, RT_HOST);
-    RT_FREE(part->here, RT_HOST);
-    RT_FREE(part->column, RT_HOST);
-    RT_FREE(part->place, RT_HOST);
-    RT_FREE(part->global, RT_HOST);
-    RT_FREE(part->vertex, RT_HOST);
-    RT_FREE(part->first_row, RT_HOST);
-    RT_FREE(part, RT_HOST);
+    RT_FREE_ALL(RT_HOST, part->colour_start, part->boundary_end, part->ghost_start, part->start,
+                part->short_start, part->here, part->column, part->place, part->global,
+                part->vertex, part->first_row, part);
 }

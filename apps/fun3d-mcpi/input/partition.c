@@ -8,7 +8,6 @@
  */
 #include "config.h"
 #include "input.h"
-#include <string.h>
 
 void mcpi_partition(int64_t n, const double *x, const int64_t *weight, int parts, int32_t *part)
 {
@@ -49,7 +48,6 @@ rt_mesh_t *mcpi_mesh_share(const rt_mesh_t *whole, int rank, int ranks, mcpi_pie
     mcpi_partition(whole->vertices, whole->x, weight, ranks, part);
     *piece = mcpi_piece_new(whole->vertices, whole->vertices);
     mcpi_piece_own(*piece, part, 1, rank);
-    RT_FREE(weight, RT_HOST);
-    RT_FREE(part, RT_HOST);
+    RT_FREE_ALL(RT_HOST, weight, part);
     return mcpi_mesh_cut(whole, *piece);
 }

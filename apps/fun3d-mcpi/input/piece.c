@@ -30,9 +30,7 @@ void mcpi_piece_destroy(mcpi_piece_t *piece)
     if (!piece)
         return;
     rt_halo_destroy(piece->halo);
-    RT_FREE(piece->number, RT_HOST);
-    RT_FREE(piece->own, RT_HOST);
-    RT_FREE(piece, RT_HOST);
+    RT_FREE_ALL(RT_HOST, piece->number, piece->own, piece);
 }
 
 void mcpi_piece_own(mcpi_piece_t *piece, const int32_t *part, int64_t each, int rank)

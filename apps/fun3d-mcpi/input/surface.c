@@ -142,8 +142,7 @@ static void flip_edges(const mcpi_surface_t *s, uint64_t seed)
     for (int64_t side = 0; side < 3 * s->triangles; side++)
         if (s->across[side] >= 0 && rt_hash((uint64_t)side, rt_hash(FLIP_STREAM, seed)) % 10 == 0)
             flip(s, side, degree, on_plane);
-    RT_FREE(degree, RT_HOST);
-    RT_FREE(on_plane, RT_HOST);
+    RT_FREE_ALL(RT_HOST, degree, on_plane);
 }
 
 void mcpi_surface_new(mcpi_surface_t *s, int64_t n, uint64_t seed)
@@ -164,8 +163,5 @@ void mcpi_surface_new(mcpi_surface_t *s, int64_t n, uint64_t seed)
 
 void mcpi_surface_destroy(mcpi_surface_t *s)
 {
-    RT_FREE(s->corner, RT_HOST);
-    RT_FREE(s->across, RT_HOST);
-    RT_FREE(s->u, RT_HOST);
-    RT_FREE(s->priority, RT_HOST);
+    RT_FREE_ALL(RT_HOST, s->corner, s->across, s->u, s->priority);
 }

@@ -217,11 +217,7 @@ void mcpi_system_destroy(mcpi_system_t *system)
 {
     if (system == NULL)
         return;
-    RT_FREE(system->exponent, RT_HOST);
-    RT_FREE(system->O, RT_HOST);
-    RT_FREE(system->LU, RT_HOST);
-    RT_FREE(system->R, RT_HOST);
-    RT_FREE(system, RT_HOST);
+    RT_FREE_ALL(RT_HOST, system->exponent, system->O, system->LU, system->R, system);
 }
 
 /* --- O in chunks (chunks.h) --- */

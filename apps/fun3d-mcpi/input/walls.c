@@ -2,7 +2,6 @@
  * walls.c - which vertices are walls, and the areas of the boundary with given tags.
  */
 #include "config.h"
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -17,7 +17,6 @@
 #include "config.h"
 #include "input.h"
 #include <math.h>
-#include <string.h>
 #include "wing.h"
 
 /* Lengths are in body lengths. The body is along x; y = 0 is the symmetry plane. */
@@ -149,10 +148,7 @@ rt_mesh_t *mcpi_wing_new(const mcpi_wing_t *wing, int rank, int ranks, mcpi_piec
     make_vertices(&f, mesh);
     if (piece)
         *piece = piece_of(&f, mesh->vertices, part, rank);
-    RT_FREE(f.height, RT_HOST);
-    RT_FREE(f.own, RT_HOST);
-    RT_FREE(f.base, RT_HOST);
-    RT_FREE(part, RT_HOST);
+    RT_FREE_ALL(RT_HOST, f.height, f.own, f.base, part);
     mcpi_surface_destroy(&f.s);
     return mesh;
 }

@@ -40,8 +40,7 @@ static void take_rows(const mcpi_march_t *m, const void *x, const uint64_t *at,
     for (size_t i = 0; i < rows; i++)
         memcpy(to + (size_t)first[i] * unit, all + place[i],
                (size_t)(first[i + 1] - first[i]) * unit);
-    RT_FREE(place, RT_HOST);
-    RT_FREE(all, RT_HOST);
+    RT_FREE_ALL(RT_HOST, place, all);
 }
 
 /* Puts what chunks hold into the blocks of O. */

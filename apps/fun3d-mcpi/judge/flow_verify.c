@@ -14,7 +14,6 @@
  * O must be what a value within that bound is rounded to.
  */
 #include "config.h"
-#include <float.h>
 #include <math.h>
 #include <string.h>
 #include "base/threads.h"
@@ -105,9 +104,7 @@ static void check_slopes(bench_t *b)
     mcpi_march_t *m = b->m;
     double worst = 0;
     b->host.gradient = mcpi_flow_take(m, m->field.gradient, 3 * NB * b->all);
-#ifdef _OPENMP
 #pragma omp parallel for schedule(static) reduction(max : worst)
-#endif
     for (int64_t i = 0; i < b->rows; i++) {
         double M[3][3], right[NB][3], size[NB][3], norm = 0;
         mcpi_reference_normal(&b->host, i, M, right, size);
@@ -136,9 +133,7 @@ static void check_residual(bench_t *b)
     double *R = mcpi_flow_take(m, m->field.R, NB * b->rows);
     double *rate = mcpi_flow_take(m, m->field.rate, b->rows);
     double worst[2] = {0, 0}, sum = 0;
-#ifdef _OPENMP
 #pragma omp parallel for schedule(static) reduction(max : worst[:2]) reduction(+ : sum)
-#endif
     for (int64_t i = 0; i < b->rows; i++) {
         double want[NB], size[NB];
         const double of_rate = mcpi_reference_residual(&b->host, i, want, size);
@@ -208,13 +203,9 @@ static void check_blocks(bench_t *b, blocks_t *made)
     made->scale = mcpi_flow_take(m, f->scale, b->rows);
     const size_t each = (size_t)(2 * m->problem->part->longest) * BLOCK;
     double *scratch = RT_NEW(double, (size_t)rt_threads() * each, RT_HOST);
-#ifdef _OPENMP
 #pragma omp parallel reduction(max : worst[:3])
-#endif
     {
-#ifdef _OPENMP
 #pragma omp for schedule(static)
-#endif
         for (int64_t i = 0; i < b->rows; i++)
             check_row(b, made, i, scratch + (size_t)rt_thread() * each, worst);
     }
@@ -291,9 +282,7 @@ static void check_sweeps(bench_t *b, const blocks_t *made)
     rt_comm_max(most, 2);
     rt_verdict_check(b->verdict, "sweeps over A = the reference's (of the effect of roundings)",
                      most[0], mcpi_flow_sample * most[1]);
-    RT_FREE(want, RT_HOST);
-    RT_FREE(off, RT_HOST);
-    RT_FREE(got, RT_HOST);
+    RT_FREE_ALL(RT_HOST, want, off, got);
 }
 
 /* --- update --- */
@@ -330,8 +319,7 @@ static void check_update(bench_t *b)
     rt_comm_sum(scaled, 2);
     rt_verdict_true(b->verdict, "rows whose update was scaled: as many as need it",
                     scaled[0] == scaled[1] && scaled[1] > 0);
-    RT_FREE(got, RT_HOST);
-    RT_FREE(dq, RT_HOST);
+    RT_FREE_ALL(RT_HOST, got, dq);
 }
 
 void mcpi_march_verify_before(void *march, uint64_t seed, rt_verdict_t *verdict)
@@ -352,15 +340,7 @@ void mcpi_march_verify_before(void *march, uint64_t seed, rt_verdict_t *verdict)
     check_blocks(&b, &made);
     check_sweeps(&b, &made);
     check_update(&b);
-    RT_FREE(made.O, RT_HOST);
-    RT_FREE(made.D, RT_HOST);
-    RT_FREE(made.LU, RT_HOST);
-    RT_FREE(made.scale, RT_HOST);
-    RT_FREE(b.host.outside, RT_HOST);
-    RT_FREE(b.host.w, RT_HOST);
-    RT_FREE(b.host.R, RT_HOST);
-    RT_FREE(b.host.rate, RT_HOST);
-    RT_FREE(b.host.right, RT_HOST);
-    RT_FREE(b.host.gradient, RT_HOST);
+    RT_FREE_ALL(RT_HOST, made.O, made.D, made.LU, made.scale, b.host.outside, b.host.w, b.host.R,
+                b.host.rate, b.host.right, b.host.gradient);
     mcpi_march_spoil(m, 0, RT_KEEP_NOTHING);
 }

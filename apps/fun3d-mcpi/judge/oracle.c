@@ -71,9 +71,7 @@ void mcpi_oracle_colour(const mcpi_bench_t *t, const double *R, int colour, doub
                         double *e)
 {
     const int64_t first = t->part->colour_start[colour], last = t->part->colour_start[colour + 1];
-#ifdef _OPENMP
 #pragma omp parallel for schedule(static)
-#endif
     for (int64_t i = first; i < last; i += CHUNK) {
         const int64_t end = i + CHUNK < last ? i + CHUNK : last;
         mcpi_reference_rows(t->system, R, i, end, dq, e);
@@ -153,9 +151,7 @@ double mcpi_residual(const mcpi_matrix_t *A, const int *exponent, const double *
     const mcpi_part_t *part = A->part;
     const int nb = A->nb;
     double rr = 0, bb = 0;
-#ifdef _OPENMP
 #pragma omp parallel for schedule(static) reduction(+ : rr, bb)
-#endif
     for (int64_t i = 0; i < part->rows; i++) {
         double r[MCPI_MAX_NB];
         for (int k = 0; k < nb; k++) {

@@ -49,12 +49,7 @@ static mcpi_bench_t bench_new(mcpi_solver_t *s, uint64_t seed, rt_verdict_t *ver
 
 static void bench_destroy(mcpi_bench_t *t)
 {
-    RT_FREE(t->R, RT_HOST);
-    RT_FREE(t->put, RT_HOST);
-    RT_FREE(t->want, RT_HOST);
-    RT_FREE(t->got, RT_HOST);
-    RT_FREE(t->e, RT_HOST);
-    RT_FREE(t->spread, RT_HOST);
+    RT_FREE_ALL(RT_HOST, t->R, t->put, t->want, t->got, t->e, t->spread);
 }
 
 /* --- fields --- */
@@ -138,9 +133,7 @@ static void check_order(const mcpi_bench_t *t)
     rt_verdict_true(t->verdict, "order of rows: a permutation, by colours", wrong == 0);
 
     double edges = 0;
-#ifdef _OPENMP
 #pragma omp parallel for schedule(static) reduction(+ : edges)
-#endif
     for (int64_t i = 0; i < part->rows; i++)
         for (int64_t b = part->start[i]; b < part->start[i + 1]; b++)
             edges += colour_of(t, part->column[b]) == colour_of(t, i);
@@ -186,9 +179,7 @@ static void check_system(const mcpi_bench_t *t)
     const int nb = t->nb;
     const int64_t nb2 = (int64_t)nb * nb;
     double differ = 0, most = 0;
-#ifdef _OPENMP
 #pragma omp parallel for schedule(static) reduction(+ : differ) reduction(max : most)
-#endif
     for (int64_t i = 0; i < t->part->rows; i++) {
         const double scale = ldexp(1, -system->exponent[i]);
         for (int64_t v = t->part->start[i] * nb2; v < t->part->start[i + 1] * nb2; v++)

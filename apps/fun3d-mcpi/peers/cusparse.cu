@@ -127,11 +127,7 @@ void end(void *state)
     cusparse_t *s = static_cast<cusparse_t *>(state);
     CUSPARSE(cusparseDestroyMatDescr(s->description));
     CUSPARSE(cusparseDestroy(s->handle));
-    RT_FREE(s->start, RT_DEVICE);
-    RT_FREE(s->column, RT_DEVICE);
-    RT_FREE(s->O, RT_DEVICE);
-    RT_FREE(s->x, RT_DEVICE);
-    RT_FREE(s->y, RT_DEVICE);
+    RT_FREE_ALL(RT_DEVICE, s->start, s->column, s->O, s->x, s->y);
     RT_FREE(s, RT_HOST);
 }
 

@@ -160,8 +160,7 @@ void mcpi_peers_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE 
     c.have = RT_NEW(double, n, RT_HOST);
     for (int i = 0; peers[i]; i++)
         compare_peer(&c, peers[i], out);
-    RT_FREE(c.have, RT_HOST);
-    RT_FREE(c.want, RT_HOST);
+    RT_FREE_ALL(RT_HOST, c.have, c.want);
     mcpi_problem_destroy(c.p);
     mcpi_input_destroy(fp64.input);
 }
