@@ -39,8 +39,8 @@ KINDS = {"CPU": ("cpu", ".c"), "CUDA": ("cuda", ".cu"),
          "KOKKOS": ("kokkos", ".cpp"), "OPENACC": ("openacc", ".c")}
 
 # The files of an input in the order of the data; files that are not here call the stages, or serve them.
-STAGES = {"apps/fun3d-mcpi/input": ("wing", "partition", "piece", "graph", "dual", "walls", "distance", "blocks",
-                                    "colour", "order", "part", "matrix", "system")}
+STAGES = {"apps/fun3d-mcpi/input": ("wing", "piece", "graph", "dual", "walls", "distance", "blocks",
+                                    "colour", "order", "part", "system")}
 
 Graph = Dict[str, Set[str]]
 

@@ -176,7 +176,7 @@ static void sweeps_result(const void *solver, rt_result_t *out)
     rt_json_int(json, "rows", p->counts.rows);
     rt_json_int(json, "off_diagonal_blocks", p->counts.blocks);
     rt_json_int(json, "colours", p->part->colours);
-    rt_json_real(json, "colour_imbalance", p->imbalance);
+    rt_json_real(json, "colour_imbalance", mcpi_part_imbalance(p->part));
     json_t *history = rt_json_array(json, "residuals");
     for (int i = 0; i < c->samples; i++)
         if (rt_finite(c->residual[i])) {
@@ -217,49 +217,31 @@ static bool is_march(const void *solver)
     return is_flow(((const mcpi_solver_t *)solver)->rung);
 }
 
-static void work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *out)
-{
-    (is_flow(rung) ? mcpi_march_work : mcpi_work)(run, rung, out);
-}
-
-static void memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES])
-{
-    (is_flow(rung) ? mcpi_march_memory : mcpi_memory)(run, rung, bytes);
-}
+/* Defines a hook that calls one of two functions, by the ladder. */
+#define EITHER(is_flow_, name_, of_flow_, of_sweeps_, parameters_, ...) \
+    static void name_ parameters_                                       \
+    {                                                                   \
+        (is_flow_ ? of_flow_ : of_sweeps_)(__VA_ARGS__);                \
+    }
+EITHER(is_flow(rung), work, mcpi_march_work, mcpi_work,
+       (const rt_run_t *run, const rt_rung_t *rung, rt_work_t *out), run, rung, out)
+EITHER(is_flow(rung), memory, mcpi_march_memory, mcpi_memory,
+       (const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES]), run, rung, bytes)
+EITHER(is_march(solver), solver_destroy, mcpi_march_destroy, mcpi_solver_destroy, (void *solver),
+       solver)
+EITHER(is_march(solver), verify_before, mcpi_march_verify_before, mcpi_verify_before,
+       (void *solver, uint64_t seed, rt_verdict_t *verdict), solver, seed, verdict)
+EITHER(is_march(solver), verify_after, mcpi_march_verify_after, mcpi_verify_after,
+       (void *solver, rt_verdict_t *verdict), solver, verdict)
+EITHER(is_march(solver), spoil, mcpi_march_spoil, mcpi_spoil,
+       (void *solver, uint64_t draw, rt_keep_t keep), solver, draw, keep)
+EITHER(is_march(solver), solve, mcpi_march_solve, mcpi_solve, (void *solver), solver)
+EITHER(is_march(solver), result, mcpi_march_result, sweeps_result,
+       (const void *solver, rt_result_t *out), solver, out)
 
 static void *solver_new(void *problem, const rt_rung_t *rung)
 {
     return (is_flow(rung) ? mcpi_march_new : mcpi_solver_new)(problem, rung);
-}
-
-static void solver_destroy(void *solver)
-{
-    (is_march(solver) ? mcpi_march_destroy : mcpi_solver_destroy)(solver);
-}
-
-static void verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
-{
-    (is_march(solver) ? mcpi_march_verify_before : mcpi_verify_before)(solver, seed, verdict);
-}
-
-static void verify_after(void *solver, rt_verdict_t *verdict)
-{
-    (is_march(solver) ? mcpi_march_verify_after : mcpi_verify_after)(solver, verdict);
-}
-
-static void spoil(void *solver, uint64_t draw, rt_keep_t keep)
-{
-    (is_march(solver) ? mcpi_march_spoil : mcpi_spoil)(solver, draw, keep);
-}
-
-static void solve(void *solver)
-{
-    (is_march(solver) ? mcpi_march_solve : mcpi_solve)(solver);
-}
-
-static void result(const void *solver, rt_result_t *out)
-{
-    (is_march(solver) ? mcpi_march_result : sweeps_result)(solver, out);
 }
 
 /* A rung of sweeps has no flow to show, and writes nothing. */

@@ -5,8 +5,8 @@
 #ifndef MCPI_KERNEL_H
 #define MCPI_KERNEL_H
 
-#include "input/chunks.h"
 #include "input/input.h"
+#include "input/portable.h"
 
 RT_C_BEGIN
 
@@ -43,8 +43,8 @@ typedef struct {
 
 typedef struct {
     rt_kernels_t rung; /* precision, reproducible, parameters, refuse */
-    /* Updates dQ of local rows first .. last - 1 of one colour: dr = R - O dQ, dQ = D^-1 dr. On the
-     * rung's stream. dq: [rows + ghosts][nb] of dq_type. */
+    /* Updates dQ of local rows first .. last - 1, the boundary rows of one colour, its others, or
+     * all: dr = R - O dQ, dQ = D^-1 dr. On the rung's stream. dq: [rows + ghosts][nb] of dq_type. */
     void (*rows)(const mcpi_view_t *view, int64_t first, int64_t last, void *dq);
     /* Does all sweeps from the given dQ as one persistent kernel, on one rank, or on several if
      * set_up has made view->dq; then collective, and ghosts of dq need not be set. NULL: solve.c
@@ -63,7 +63,7 @@ typedef struct {
     /* A rung of the ladder "flow" has these (flow/flow.h), and none of the functions above. */
     const struct mcpi_phases *phases;
     bool own_layout;  /* set_up packs O, LU and R its own way */
-    bool chunked;     /* on a device O is in chunks: see input/chunks.h. Not with own_layout. */
+    bool chunked;     /* on a device O is in chunks: see input/portable.h. Not with own_layout. */
     bool always_fp64; /* the oracle: dQ and sums are FP64 whatever the options say */
 } RT_BY_NAME mcpi_kernels_t;
 
@@ -84,6 +84,8 @@ void mcpi_simd_rows(const mcpi_view_t *view, int64_t first, int64_t last, void *
  * |dQ|), componentwise, where |D^-1| has the magnitudes of the inverse. */
 void mcpi_reference_rows(const mcpi_system_t *system, const double *R, int64_t first, int64_t last,
                          double *dq, double *bound);
+/* Computes bound = |D^-1| size of one row, with the inverse column by column. */
+void mcpi_through_inverse(int nb, const double *LU, const double *size, double *bound);
 
 RT_C_END
 #endif

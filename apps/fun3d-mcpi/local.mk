@@ -19,7 +19,6 @@ apps_fun3d_mcpi_libmcpi_a_SOURCES = \
 	apps/fun3d-mcpi/judge/verify.c \
 	apps/fun3d-mcpi/input/input.h \
 	apps/fun3d-mcpi/input/cells.c \
-	apps/fun3d-mcpi/input/chunks.h \
 	apps/fun3d-mcpi/input/colour.c \
 	apps/fun3d-mcpi/input/distance.c \
 	apps/fun3d-mcpi/input/dual.c \
@@ -27,13 +26,10 @@ apps_fun3d_mcpi_libmcpi_a_SOURCES = \
 	apps/fun3d-mcpi/input/blocks.c \
 	apps/fun3d-mcpi/input/graph.c \
 	apps/fun3d-mcpi/input/input.c \
-	apps/fun3d-mcpi/input/lookups.h \
-	apps/fun3d-mcpi/input/matrix.c \
-	apps/fun3d-mcpi/input/narrow.h \
 	apps/fun3d-mcpi/input/order.c \
 	apps/fun3d-mcpi/input/part.c \
-	apps/fun3d-mcpi/input/partition.c \
 	apps/fun3d-mcpi/input/piece.c \
+	apps/fun3d-mcpi/input/portable.h \
 	apps/fun3d-mcpi/input/surface.c \
 	apps/fun3d-mcpi/input/system.c \
 	apps/fun3d-mcpi/input/walls.c \
@@ -48,12 +44,10 @@ apps_fun3d_mcpi_libmcpi_a_SOURCES = \
 	apps/fun3d-mcpi/flow/node.h \
 	apps/fun3d-mcpi/flow/physics.h \
 	apps/fun3d-mcpi/flow/picture.c \
-	apps/fun3d-mcpi/flow/reference.h \
 	apps/fun3d-mcpi/flow/report.c \
 	apps/fun3d-mcpi/flow/tile.h \
 	apps/fun3d-mcpi/flow/tiles.c \
 	apps/fun3d-mcpi/flow/work.c \
-	apps/fun3d-mcpi/judge/flow_judge.h \
 	apps/fun3d-mcpi/judge/flow_left.c \
 	apps/fun3d-mcpi/judge/flow_oracle.c \
 	apps/fun3d-mcpi/judge/flow_verify.c \
@@ -79,7 +73,6 @@ apps_fun3d_mcpi_libmcpi_a_SOURCES += \
 	apps/fun3d-mcpi/cuda/six_rows.cu \
 	apps/fun3d-mcpi/cuda/staged.cuh \
 	apps/fun3d-mcpi/cuda/staged_steps.cuh \
-	apps/fun3d-mcpi/cuda/staged_lists.cuh \
 	apps/fun3d-mcpi/cuda/staged_lists.cu \
 	apps/fun3d-mcpi/cuda/staged.cu
 endif

@@ -43,7 +43,6 @@ typedef struct {
     rt_halo_t **halo;    /* [colours] of host FP64 arrays [rows + ghosts][nb]; NULL with one rank */
     double *exact;       /* [rows][nb] dQ*: R = A dQ* */
     rt_items_t vertices; /* of a mesh file, for this rank's rows, for the digest */
-    double imbalance;    /* of the colours */
     struct mcpi_geometry *geometry; /* for the ladder flow; NULL: no rung of it is to run */
     mcpi_convergence_t convergence; /* zeros unless mcpi_convergence_find was called */
     void *oracle, *flow_oracle;     /* made by the judge when first needed */
@@ -65,11 +64,6 @@ rt_halo_t **mcpi_halo_new(const mcpi_part_t *part, int nb, const char *transport
  * values: of one colour, or (-1) of all. Does nothing without halos. Collective. */
 void mcpi_halo_copy(rt_halo_t *const *halo, int colours, int colour, int components, double *x);
 void mcpi_halo_destroy(rt_halo_t **halo, int colours);
-/* Returns the vertex of a row or ghost of this rank. */
-static inline int64_t mcpi_vertex_of(const mcpi_problem_t *p, int64_t row)
-{
-    return p->part->vertex[row];
-}
 
 /* --- solve.c --- */
 
@@ -93,8 +87,8 @@ typedef struct {
     uint64_t draw; /* of that R: new after each spoil */
     int64_t swept; /* sweeps that the last solve asked for, for verify.c */
     mcpi_answer_t kept[RT_KEEPS];
-    bool on_stream; /* all messages are on the stream: no step of a sweep waits for the host */
-    bool recording; /* the sweeps are being recorded, not run: no timers */
+    bool on_stream;    /* all messages are on the stream: no step of a sweep waits for the host */
+    int64_t recording; /* sweeps that are being recorded, not run, without timers; 0: none */
     rt_replay_t replay;
 } mcpi_solver_t;
 

@@ -8,7 +8,6 @@
 #include "mcpi.h"
 #include <string.h>
 #include "flow/flow.h"
-#include "input/lookups.h"
 
 enum { SOLUTION_SEED = 31 }; /* added to --seed: dQ* */
 
@@ -36,29 +35,7 @@ static void fill_right_hand_side(mcpi_problem_t *p)
     RT_FREE(x, RT_HOST);
 }
 
-/* Refuses a row that cannot be factored in the words of the first rank that has one. */
-static void make_system(mcpi_problem_t *p)
-{
-    char why[256] = "";
-    p->system = mcpi_system_new(p->matrix, (mcpi_type_t)p->config->offdiagonal, why, sizeof why);
-    if (rt_comm_agree(why, sizeof why) >= 0)
-        rt_refuse(RT_USAGE, "--mesh %s: %s", p->config->mesh, why);
-}
-
 /* --- halo --- */
-
-/* Makes the halo of colour c. Its entries are the rows that other ranks need, then the ghosts. */
-static rt_halo_t *halo_of_colour(const mcpi_part_t *part, int c, rt_halo_desc_t desc)
-{
-    rt_halo_list_t list = {0};
-    while (rt_halo_list_again(&list)) {
-        for (int64_t i = part->colour_start[c]; i < part->boundary_end[c]; i++)
-            rt_halo_list_add(&list, i, part->global[i], true);
-        for (int64_t i = part->ghost_start[c]; i < part->ghost_start[c + 1]; i++)
-            rt_halo_list_add(&list, i, part->global[i], false);
-    }
-    return rt_halo_of_list(&list, true, desc);
-}
 
 rt_halo_t **mcpi_halo_new(const mcpi_part_t *part, int nb, const char *transport, rt_kind_t kind,
                           rt_space_t space)
@@ -68,8 +45,16 @@ rt_halo_t **mcpi_halo_new(const mcpi_part_t *part, int nb, const char *transport
     const rt_halo_desc_t desc = {
         .max_components = nb, .kind = kind, .space = space, .transport = transport};
     rt_halo_t **halo = RT_NEW(rt_halo_t *, (size_t)part->colours, RT_HOST);
-    for (int c = 0; c < part->colours; c++)
-        halo[c] = halo_of_colour(part, c, desc);
+    for (int c = 0; c < part->colours; c++) { /* the rows that other ranks need, then the ghosts */
+        rt_halo_list_t list = {0};
+        while (rt_halo_list_again(&list)) {
+            for (int64_t i = part->colour_start[c]; i < part->boundary_end[c]; i++)
+                rt_halo_list_add(&list, i, part->global[i], true);
+            for (int64_t i = part->ghost_start[c]; i < part->ghost_start[c + 1]; i++)
+                rt_halo_list_add(&list, i, part->global[i], false);
+        }
+        halo[c] = rt_halo_of_list(&list, true, desc);
+    }
     return halo;
 }
 
@@ -206,7 +191,7 @@ static void print_set_up(const mcpi_problem_t *p, const mcpi_input_t *in, double
     printf("              %lld off-diagonal blocks, %.2f a row; %d colours, the largest %.3f of "
            "the mean\n",
            (long long)p->counts.blocks, (double)p->counts.blocks / (double)p->counts.rows,
-           p->part->colours, p->imbalance);
+           p->part->colours, mcpi_part_imbalance(p->part));
     fflush(stdout);
 }
 
@@ -220,8 +205,8 @@ void *mcpi_problem_new(const rt_run_t *run, void *input)
                           .config = config,
                           .counts = in->counts,
                           .nb = (int)config->nb,
-                          .part = in->part,
-                          .imbalance = in->imbalance};
+                          .part = in->part};
+    char why[256] = "";
     const double begin = rt_clock();
     if (mcpi_wants_sweeps(run))
         p->matrix = mcpi_matrix_new(in->source, p->part);
@@ -234,7 +219,9 @@ void *mcpi_problem_new(const rt_run_t *run, void *input)
     fill_right_hand_side(p);
     const double filled = rt_clock();
     if (p->matrix)
-        make_system(p);
+        p->system = mcpi_system_new(p->matrix, (mcpi_type_t)config->offdiagonal, why, sizeof why);
+    if (rt_comm_agree(why, sizeof why) >= 0) /* a row that cannot be factored, of the first rank */
+        rt_refuse(RT_USAGE, "--mesh %s: %s", config->mesh, why);
     p->halo = mcpi_halo_new(p->part, p->nb, "staged", RT_CPU, RT_HOST); /* the judge's too */
     print_set_up(p, in, filled - begin, rt_clock() - filled);
     return p;
@@ -245,7 +232,8 @@ void mcpi_problem_destroy(void *problem)
     mcpi_problem_t *p = problem;
     mcpi_halo_destroy(p->halo, p->part->colours);
     mcpi_system_destroy(p->system);
-    mcpi_matrix_destroy(p->matrix);
+    if (p->matrix)
+        RT_FREE_ALL(RT_HOST, p->matrix->D, p->matrix->O, p->matrix->R, p->matrix);
     RT_FREE(p->exact, RT_HOST);
     mcpi_geometry_destroy(p->geometry);
     mcpi_part_destroy(p->part);

@@ -27,29 +27,21 @@ static size_t dq_values(const mcpi_solver_t *s)
 
 void mcpi_put_dq(mcpi_solver_t *s, const double *host)
 {
-    const size_t n = dq_values(s);
-    if (s->view.dq_type == MCPI_FP64) {
-        rt_copy(s->dq, s->space, host, RT_HOST, n * sizeof(double));
-        return;
-    }
-    float *rounded = RT_NEW(float, n, RT_HOST);
+    const size_t n = dq_values(s), size = mcpi_type_size(s->view.dq_type);
+    void *rounded = rt_alloc(n, size, RT_HOST);
     for (size_t i = 0; i < n; i++)
-        rounded[i] = (float)host[i];
-    rt_copy(s->dq, s->space, rounded, RT_HOST, n * sizeof(float));
+        mcpi_put_value(rounded, s->view.dq_type, (int64_t)i, host[i]);
+    rt_copy(s->dq, s->space, rounded, RT_HOST, n * size);
     RT_FREE(rounded, RT_HOST);
 }
 
 void mcpi_get_dq(const mcpi_solver_t *s, double *host)
 {
-    const size_t n = dq_values(s);
-    if (s->view.dq_type == MCPI_FP64) {
-        rt_copy(host, RT_HOST, s->dq, s->space, n * sizeof(double));
-        return;
-    }
-    float *rounded = RT_NEW(float, n, RT_HOST);
-    rt_copy(rounded, RT_HOST, s->dq, s->space, n * sizeof(float));
+    const size_t n = dq_values(s), size = mcpi_type_size(s->view.dq_type);
+    void *rounded = rt_alloc(n, size, RT_HOST);
+    rt_copy(rounded, RT_HOST, s->dq, s->space, n * size);
     for (size_t i = 0; i < n; i++)
-        host[i] = rounded[i];
+        host[i] = mcpi_value(rounded, s->view.dq_type, (int64_t)i);
     RT_FREE(rounded, RT_HOST);
 }
 
@@ -134,11 +126,10 @@ void *mcpi_solver_new(void *problem, const rt_rung_t *rung)
     mcpi_problem_t *p = problem;
     mcpi_solver_t *s = RT_NEW(mcpi_solver_t, 1, RT_HOST);
     const mcpi_config_t *config = p->config;
-    memset(s, 0, sizeof *s);
-    s->problem = p;
-    s->rung = rung;
-    s->kernels = (const mcpi_kernels_t *)rung->kernels;
-    s->space = rt_rung_space(rung);
+    *s = (mcpi_solver_t){.problem = p,
+                         .rung = rung,
+                         .kernels = (const mcpi_kernels_t *)rung->kernels,
+                         .space = rt_rung_space(rung)};
     const bool fp64 = s->kernels->always_fp64;
     s->view = (mcpi_view_t){.system = p->system,
                             .nb = p->nb,
@@ -181,13 +172,13 @@ void mcpi_solver_destroy(void *solver)
 /* A recording is not timed. */
 static void start(const mcpi_solver_t *s, const char *name)
 {
-    if (!s->recording)
+    if (s->recording == 0)
         rt_timer_start(name, s->rung->kind);
 }
 
 static void stop(const mcpi_solver_t *s, const char *name)
 {
-    if (!s->recording)
+    if (s->recording == 0)
         rt_timer_stop(name);
 }
 
@@ -205,14 +196,6 @@ static rt_field_t field_of(const mcpi_solver_t *s)
     const int nb = s->view.nb;
     const rt_type_t type = s->view.dq_type == MCPI_FP64 ? RT_F64 : RT_F32;
     return (rt_field_t){s->dq, type, nb, nb, 1};
-}
-
-static void exchange(mcpi_solver_t *s, int colour)
-{
-    const rt_field_t field = field_of(s);
-    start(s, "halo");
-    rt_halo_do(s->halo[colour], RT_HALO_COPY, &field);
-    stop(s, "halo");
 }
 
 /* Updates the rows that other ranks need first: messages travel while the others are updated. */
@@ -238,8 +221,12 @@ static void one_colour(mcpi_solver_t *s, int c)
         return;
     }
     rows(s, part->colour_start[c], part->colour_start[c + 1]);
-    if (s->halo)
-        exchange(s, c);
+    if (s->halo) {
+        const rt_field_t field = field_of(s);
+        start(s, "halo");
+        rt_halo_do(s->halo[c], RT_HALO_COPY, &field);
+        stop(s, "halo");
+    }
 }
 
 static void each_sweep(mcpi_solver_t *s, int64_t sweeps)
@@ -256,17 +243,10 @@ static void each_sweep(mcpi_solver_t *s, int64_t sweeps)
  * colour, 16 sweeps are about as many. */
 enum { RECORDED_SWEEPS = 64, RECORDED_WITH_MESSAGES = 16 };
 
-typedef struct {
-    mcpi_solver_t *solver;
-    int64_t sweeps;
-} recorded_t;
-
-static void record(void *work)
+static void record(void *solver)
 {
-    const recorded_t *recorded = work;
-    recorded->solver->recording = true;
-    each_sweep(recorded->solver, recorded->sweeps);
-    recorded->solver->recording = false;
+    mcpi_solver_t *s = solver;
+    each_sweep(s, s->recording);
 }
 
 /* Replays a recording as often as it takes. The sweeps that are left over, fewer than the replays,
@@ -275,10 +255,11 @@ static void replayed_sweeps(mcpi_solver_t *s, int64_t sweeps)
 {
     const int64_t most = s->halo ? RECORDED_WITH_MESSAGES : RECORDED_SWEEPS;
     const int64_t replays = (sweeps + most - 1) / most, each = sweeps / replays;
-    recorded_t recorded = {s, each};
     start(s, "rows");
+    s->recording = each;
     for (int64_t k = 0; k < replays; k++)
-        rt_replay(&s->replay, each, record, &recorded);
+        rt_replay(&s->replay, each, record, s);
+    s->recording = 0;
     stop(s, "rows");
     each_sweep(s, sweeps - each * replays);
 }
@@ -299,16 +280,11 @@ void mcpi_sweeps(mcpi_solver_t *s, int64_t sweeps)
     }
 }
 
-static void zero_dq(mcpi_solver_t *s)
-{
-    rt_fill(s->dq, s->space, 0, dq_values(s) * mcpi_type_size(s->view.dq_type));
-}
-
 void mcpi_solve(void *solver)
 {
     mcpi_solver_t *s = solver;
     s->swept = s->problem->config->sweeps;
-    zero_dq(s);
+    rt_fill(s->dq, s->space, 0, dq_values(s) * mcpi_type_size(s->view.dq_type));
     mcpi_sweeps(s, s->swept);
 }
 
@@ -334,16 +310,6 @@ void mcpi_spoil(void *solver, uint64_t draw, rt_keep_t keep)
 }
 
 /* --- how fast sweeps converge --- */
-
-static double residual_now(const mcpi_solver_t *s)
-{
-    const mcpi_part_t *part = s->problem->part;
-    double *dq = RT_NEW(double, (size_t)((part->rows + part->ghosts) * s->view.nb), RT_HOST);
-    mcpi_get_dq(s, dq);
-    const double residual = mcpi_residual(s->problem->matrix, NULL, s->problem->matrix->R, 1, dq);
-    RT_FREE(dq, RT_HOST);
-    return residual;
-}
 
 /* Sums a hash of vertex, component and bits over all values. */
 uint64_t mcpi_fingerprint(const mcpi_solver_t *s)
@@ -373,36 +339,35 @@ static void find_history(mcpi_problem_t *p)
     const int64_t most = p->config->sweeps;
     const size_t values = (size_t)((p->part->rows + p->part->ghosts) * p->nb);
     mcpi_solver_t *s = mcpi_solver_new(p, mcpi_cpu_rung());
+    double *dq = RT_NEW(double, values, RT_HOST);
     rt_fill(s->dq, s->space, 0, values * mcpi_type_size(s->view.dq_type));
     c->samples = 0;
     for (int64_t done = 0, next = 0; c->samples < MCPI_SAMPLES && done < most;) {
         mcpi_sweeps(s, next - done);
         done = next;
         c->sweep[c->samples] = done;
-        c->residual[c->samples++] = residual_now(s);
+        mcpi_get_dq(s, dq);
+        c->residual[c->samples++] = mcpi_residual(p->matrix, NULL, p->matrix->R, 1, dq);
         next = next ? 2 * next : 1;
         if (next > most || c->samples == MCPI_SAMPLES - 1)
             next = most;
     }
     c->fingerprint = mcpi_fingerprint(s);
+    RT_FREE(dq, RT_HOST);
     mcpi_solver_destroy(s);
-}
-
-static void print(const mcpi_problem_t *p)
-{
-    const mcpi_convergence_t *c = &p->convergence;
-    printf("residual      |R - A dQ| / |R| ");
-    for (int i = 0; i < c->samples; i++)
-        printf("%s%lld: %.3g", i ? ", " : "after sweep ", (long long)c->sweep[i], c->residual[i]);
-    printf("; dQ is %012llx\n", (unsigned long long)c->fingerprint);
-    fflush(stdout);
 }
 
 void mcpi_convergence_find(mcpi_problem_t *p)
 {
     const rt_options_t *opt = &p->run->opt;
+    const mcpi_convergence_t *c = &p->convergence;
     if (!opt->quiet || opt->json)
         find_history(p);
-    if (rt_comm_rank() == 0 && !opt->quiet)
-        print(p);
+    if (rt_comm_rank() != 0 || opt->quiet)
+        return;
+    printf("residual      |R - A dQ| / |R| ");
+    for (int i = 0; i < c->samples; i++)
+        printf("%s%lld: %.3g", i ? ", " : "after sweep ", (long long)c->sweep[i], c->residual[i]);
+    printf("; dQ is %012llx\n", (unsigned long long)c->fingerprint);
+    fflush(stdout);
 }

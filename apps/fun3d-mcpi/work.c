@@ -46,11 +46,6 @@ static const mcpi_kernels_t *kernels_of(const rt_rung_t *rung)
     return (const mcpi_kernels_t *)(rung->kernels ? rung : mcpi_cpu_rung())->kernels;
 }
 
-static double dq_size(const mcpi_config_t *config, const mcpi_kernels_t *kernels)
-{
-    return kernels->always_fp64 ? VALUE : (double)mcpi_type_size((mcpi_type_t)config->dq);
-}
-
 void mcpi_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
 {
     const mcpi_config_t counted = mcpi_counted(run), *config = &counted;
@@ -83,16 +78,6 @@ typedef struct {
     double N;       /* rows of all */
     double nb;
 } counts_t;
-
-static counts_t counts_of(const mcpi_config_t *config)
-{
-    const mcpi_counts_t *c = &config->counts;
-    return (counts_t){.n = (double)c->local_rows,
-                      .b = (double)c->local_blocks,
-                      .g = (double)c->ghosts,
-                      .N = (double)c->rows,
-                      .nb = (double)config->nb};
-}
 
 /* Ghosts are received, and about as many boundary rows are sent; one halo per colour, about 16. */
 static double halo_memory(const counts_t *c, rt_space_t space)
@@ -132,7 +117,7 @@ static double making_source(const mcpi_config_t *config, const counts_t *c)
 }
 
 /* Returns the bytes of start, column, O, LU and R in the space of a rung off the host. Chunks take
- * more room: see input/chunks.h. */
+ * more room: see input/portable.h. */
 static double view_memory(const mcpi_config_t *config, const counts_t *c, bool chunked)
 {
     const double o = (double)mcpi_type_size((mcpi_type_t)config->offdiagonal);
@@ -171,7 +156,12 @@ void mcpi_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
     const mcpi_config_t counted = mcpi_counted(run), *config = &counted;
     const mcpi_kernels_t *kernels = kernels_of(rung);
     const rt_space_t space = rt_rung_space(rung);
-    const counts_t c = counts_of(config);
+    const mcpi_counts_t *counts = &config->counts;
+    const counts_t c = {.n = (double)counts->local_rows,
+                        .b = (double)counts->local_blocks,
+                        .g = (double)counts->ghosts,
+                        .N = (double)counts->rows,
+                        .nb = (double)config->nb};
     const double field = VALUE * c.nb * (c.n + c.g);
     double lists[RT_SPACES] = {0}, making, kept = problem_memory(run, config, &c, &making);
     for (int s = 0; s < RT_SPACES; s++)
@@ -179,7 +169,8 @@ void mcpi_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
     if (kernels->memory)
         kernels->memory(config, lists);
 
-    bytes[space] += lists[space] + dq_size(config, kernels) * c.nb * (c.n + c.g);
+    const double q = kernels->always_fp64 ? VALUE : (double)mcpi_type_size((mcpi_type_t)config->dq);
+    bytes[space] += lists[space] + q * c.nb * (c.n + c.g);
     if (!kernels->own_layout && space != RT_HOST)
         bytes[space] += view_memory(config, &c, kernels->chunked);
     double setting_up = lists[RT_HOST] + (kernels->chunked ? MCPI_CHUNKS_MADE : 0);

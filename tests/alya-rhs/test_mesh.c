@@ -203,8 +203,7 @@ static void check_parts(const alya_box_t *box, const alya_mesh_t *whole, bool fr
         CHECK(elements - least <= 1);
     else
         CHECK(said.elements == elements && said.nodes == nodes && said.least == least);
-    RT_FREE(t.seen, RT_HOST);
-    RT_FREE(t.copies, RT_HOST);
+    RT_FREE_ALL(RT_HOST, t.seen, t.copies);
 }
 
 /* Blocks of a mesh of some size are equal, to a layer of cells. */

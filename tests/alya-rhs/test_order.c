@@ -81,9 +81,7 @@ static void check_sort(int64_t n, uint64_t mask)
     for (int64_t i = 0; i < n; i++)
         bad += key[i] != want[i].key || value[i] != want[i].value;
     CHECK(bad == 0);
-    RT_FREE(key, RT_HOST);
-    RT_FREE(value, RT_HOST);
-    RT_FREE(want, RT_HOST);
+    RT_FREE_ALL(RT_HOST, key, value, want);
 }
 
 /* --- orders --- */
@@ -125,9 +123,7 @@ static void check_same(const alya_mesh_t *mesh, const alya_mesh_t *made)
                memcmp(mesh->x + 3 * n, made->x + 3 * id, 3 * sizeof(double)) != 0;
     }
     CHECK(bad == 0);
-    RT_FREE(got, RT_HOST);
-    RT_FREE(want, RT_HOST);
-    RT_FREE(seen, RT_HOST);
+    RT_FREE_ALL(RT_HOST, got, want, seen);
 }
 
 /* Returns the average number of distinct nodes in runs of `run` elements. */

@@ -55,9 +55,7 @@ static case_t case_new(alya_problem_t *p, const rt_rung_t *rung)
 
 static void case_destroy(case_t *c)
 {
-    RT_FREE(c->u, RT_HOST);
-    RT_FREE(c->r, RT_HOST);
-    RT_FREE(c->size, RT_HOST);
+    RT_FREE_ALL(RT_HOST, c->u, c->r, c->size);
 }
 
 /* Computes the rung's r. */

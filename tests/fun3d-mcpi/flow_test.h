@@ -167,8 +167,7 @@ static inline rows_t rows_new(const mcpi_source_t *source)
 
 static inline void rows_destroy(rows_t *r)
 {
-    RT_FREE(r->D, RT_HOST);
-    RT_FREE(r->O, RT_HOST);
+    RT_FREE_ALL(RT_HOST, r->D, r->O);
 }
 
 /* --- blocks --- */

@@ -216,8 +216,7 @@ static inline mcpi_part_t *part_of(const mcpi_graph_t *graph, const mcpi_order_t
     const mcpi_order_t order = {
         .colours = whole->colours, .colour = colour, .start = whole->start, .row = row};
     mcpi_part_t *part = mcpi_part_new(cut, piece, &order);
-    RT_FREE(colour, RT_HOST);
-    RT_FREE(row, RT_HOST);
+    RT_FREE_ALL(RT_HOST, colour, row);
     mcpi_graph_destroy(cut);
     mcpi_piece_destroy(piece);
     return part;

@@ -8,7 +8,6 @@
 #include <string.h>
 #include "apps/fun3d-mcpi/mcpi.h"
 #include "apps/fun3d-mcpi/flow/tile.h"
-#include "apps/fun3d-mcpi/flow/reference.h"
 #include "tests/common/check.h"
 #include "tests/fun3d-mcpi/flow_test.h"
 
@@ -80,7 +79,7 @@ static inline void flow_destroy(flow_t *t)
         rt_free(arrays[k], RT_HOST);
     mcpi_geometry_destroy(t->geometry);
     mcpi_part_destroy(t->part);
-    mcpi_order_destroy(t->order);
+    RT_FREE_ALL(RT_HOST, t->order->start, t->order->row, t->order);
     RT_FREE(t->colour, RT_HOST);
     mcpi_source_destroy(t->source);
 }

@@ -34,10 +34,14 @@ static int first_greedy(const mcpi_graph_t *graph)
 
 static double imbalance_of(int64_t rows, const uint16_t *colour, int colours)
 {
-    mcpi_piece_t *piece = mcpi_piece_new(rows, rows);
-    const double imbalance = mcpi_colour_imbalance(piece, colour, colours);
-    mcpi_piece_destroy(piece);
-    return imbalance;
+    mcpi_part_t part = {.global_rows = rows, .colours = colours};
+    int64_t first_row[MCPI_MAX_COLOURS + 1] = {0};
+    for (int64_t i = 0; i < rows; i++)
+        first_row[colour[i] + 1]++;
+    for (int c = 0; c < colours; c++)
+        first_row[c + 1] += first_row[c];
+    part.first_row = first_row;
+    return mcpi_part_imbalance(&part);
 }
 
 /* The colouring is sound, the same on 1, 2, 3 threads, has at most `most` colours and that
@@ -65,8 +69,7 @@ static int check_colours(mcpi_graph_t *graph, int most, double imbalance)
         CHECK(colour_whole(graph, NULL, again) == colours);
         CHECK(same(colour, again, graph->rows, sizeof *colour));
     }
-    RT_FREE(colour, RT_HOST);
-    RT_FREE(again, RT_HOST);
+    RT_FREE_ALL(RT_HOST, colour, again);
     mcpi_graph_destroy(graph);
     return colours;
 }

@@ -23,7 +23,7 @@ typedef struct {
 static dual_t measure(const mcpi_source_t *source)
 {
     const mcpi_graph_t *g = source->graph;
-    const mcpi_flow_data_t *f = source->data;
+    const mcpi_source_t *f = source;
     dual_t m = {0};
     for (int64_t v = 0; v < g->rows; v++) {
         const double *x = source->x + 3 * v, *left = f->boundary + 3 * v;

@@ -185,7 +185,7 @@ static void through(int nb, const double *q, const double n[3], double sign, dou
 static void check_uniform(const rt_mesh_t *mesh, int nb)
 {
     mcpi_source_t *source = flow_on(mesh, nb, "1");
-    mcpi_flow_data_t *f = source->data;
+    mcpi_source_t *f = source;
     const mcpi_graph_t *g = source->graph;
     double q[MCPI_MAX_NB], n[3], worst = 0, inside = 0, biggest = 0;
     const int nb2 = nb * nb;
@@ -225,7 +225,7 @@ static void check_uniform(const rt_mesh_t *mesh, int nb)
 static void check_terms(const rt_mesh_t *mesh, int nb)
 {
     mcpi_source_t *source = flow_on(mesh, nb, "");
-    mcpi_flow_data_t *f = source->data;
+    mcpi_source_t *f = source;
     const mcpi_graph_t *g = source->graph;
     const int nb2 = nb * nb;
     const double mu = f->mu;
@@ -279,7 +279,7 @@ static void check_terms(const rt_mesh_t *mesh, int nb)
 static void check_walls(const rt_mesh_t *mesh, int nb)
 {
     mcpi_source_t *source = flow_on(mesh, nb, "7,1");
-    const mcpi_flow_data_t *f = source->data;
+    const mcpi_source_t *f = source;
     const mcpi_graph_t *g = source->graph;
     const int nb2 = nb * nb;
     rows_t r = rows_new(source);

@@ -81,11 +81,10 @@ static void open_ranks(ranks_t *p, const mcpi_graph_t *graph, const int32_t *own
         k->part = part_of(graph, &o, owner, r);
         k->blocks = MOST_BLOCKS - 2 * r;
         k->chunks = cut(k->part);
-        k->share = mcpi_shares_new(k->part, &k->chunks, k->blocks);
         k->block = RT_NEW(uint16_t, (size_t)k->part->rows, RT_HOST);
         if (k->block)
             memset(k->block, 0xff, (size_t)k->part->rows * sizeof *k->block);
-        mcpi_blocks_of_rows(k->part, &k->chunks, k->share, k->blocks, k->block);
+        k->share = mcpi_shares_new(k->part, &k->chunks, k->blocks, k->block);
         p->first[r + 1] = p->first[r] + k->blocks;
     }
     for (int r = 0; r < RANKS; r++) {
@@ -93,23 +92,16 @@ static void open_ranks(ranks_t *p, const mcpi_graph_t *graph, const int32_t *own
         k->home = look_for_homes(p, k->part);
         k->near = mcpi_near_new(k->part, k->block, k->home, RANKS, r, p->first);
     }
-    RT_FREE(o.start, RT_HOST);
-    RT_FREE(o.row, RT_HOST);
-    RT_FREE(colour, RT_HOST);
+    RT_FREE_ALL(RT_HOST, o.start, o.row, colour);
 }
 
 static void close_ranks(ranks_t *p)
 {
     for (int r = 0; r < RANKS; r++) {
         rank_t *k = &p->rank[r];
-        RT_FREE(k->chunks.first_row, RT_HOST);
-        RT_FREE(k->chunks.colour, RT_HOST);
-        RT_FREE(k->chunks.interior, RT_HOST);
-        RT_FREE(k->chunks.offset, RT_HOST);
-        RT_FREE(k->share, RT_HOST);
-        RT_FREE(k->block, RT_HOST);
-        RT_FREE(k->home, RT_HOST);
-        mcpi_near_destroy(&k->near);
+        RT_FREE_ALL(RT_HOST, k->chunks.first_row, k->chunks.colour, k->chunks.interior,
+                    k->chunks.offset, k->share, k->block, k->home);
+        RT_FREE_ALL(RT_HOST, k->near.start, k->near.far, k->near.near);
         mcpi_part_destroy(k->part);
     }
 }
@@ -189,8 +181,7 @@ static void check_messages(const ranks_t *p)
         for (int64_t g = 0; g < p->rank[r].part->ghosts; g++)
             expected += p->rank[r].home[g].rank == rt_comm_rank();
     CHECK(bad == 0 && sends.start[k->part->rows] == expected);
-    mcpi_sends_destroy(&sends);
-    RT_FREE(home, RT_HOST);
+    RT_FREE_ALL(RT_HOST, sends.start, sends.to, home);
     mcpi_halo_destroy(halo, k->part->colours);
 }
 

@@ -134,9 +134,7 @@ static void check_together(bool from_file)
     }
     CHECK(differ == 0 && colours[0] == colours[1]);
     for (int k = 0; k < 2; k++) {
-        RT_FREE(far[k], RT_HOST);
-        RT_FREE(odd[k], RT_HOST);
-        RT_FREE(colour[k], RT_HOST);
+        RT_FREE_ALL(RT_HOST, far[k], odd[k], colour[k]);
     }
     rt_mesh_destroy(mesh);
     rt_mesh_destroy(part);

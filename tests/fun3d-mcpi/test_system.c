@@ -9,35 +9,37 @@
 
 /* Converts every pattern there and back. Between two neighbours the nearer one is right, halfway
  * the even one. */
-static void check_16_bits(uint16_t (*to)(double), double (*from)(uint16_t), uint16_t infinity,
-                          double least)
+static void check_16_bits(mcpi_type_t type, uint16_t infinity, double least)
 {
     int back = 0, halves = 0, nan = 0, order = 0;
     for (uint32_t k = 0; k <= 0xffff; k++) {
         const uint16_t x = (uint16_t)k, magnitude = x & 0x7fff, sign = x & 0x8000;
-        const double value = from(x);
+        const double value = mcpi_from_16(type, x);
         if (magnitude > infinity) {
-            nan += value == value || (to(value) & 0x7fff) <= infinity;
+            nan += value == value || (mcpi_to_16(type, value) & 0x7fff) <= infinity;
             continue;
         }
-        back += to(value) != x;
+        back += mcpi_to_16(type, value) != x;
         if (magnitude >= infinity)
             continue;
         const uint16_t next = x + 1;
         /* the value in infinity's place if exponents continued: overflow starts halfway to it */
-        const double far = magnitude + 1 < infinity ? from(next)
+        const double far = magnitude + 1 < infinity ? mcpi_from_16(type, next)
                            : infinity == 0x7c00     ? (sign ? -0x1p16 : 0x1p16)
                                                     : (sign ? -0x1p128 : 0x1p128);
         const double middle = (value + far) / 2;
         order += fabs(far) <= fabs(value);
-        halves += to(middle) != (x & 1 ? next : x);
-        halves += to(nextafter(middle, value)) != x || to(nextafter(middle, far)) != next;
+        halves += mcpi_to_16(type, middle) != (x & 1 ? next : x);
+        halves += mcpi_to_16(type, nextafter(middle, value)) != x ||
+                  mcpi_to_16(type, nextafter(middle, far)) != next;
     }
     CHECK(back == 0 && halves == 0 && nan == 0 && order == 0);
-    CHECK(from(1) == least && from(0x8001) == -least);
-    CHECK(from(infinity) == INFINITY && to(1e300) == infinity && to(-1e300) == (0x8000 | infinity));
-    CHECK(to(1e-300) == 0 && to(-1e-300) == 0x8000 && to(5e-324) == 0);
-    CHECK(to(1) == (infinity == 0x7c00 ? 0x3c00 : 0x3f80));
+    CHECK(mcpi_from_16(type, 1) == least && mcpi_from_16(type, 0x8001) == -least);
+    CHECK(mcpi_from_16(type, infinity) == INFINITY && mcpi_to_16(type, 1e300) == infinity &&
+          mcpi_to_16(type, -1e300) == (0x8000 | infinity));
+    CHECK(mcpi_to_16(type, 1e-300) == 0 && mcpi_to_16(type, -1e-300) == 0x8000 &&
+          mcpi_to_16(type, 5e-324) == 0);
+    CHECK(mcpi_to_16(type, 1) == (infinity == 0x7c00 ? 0x3c00 : 0x3f80));
 }
 
 /* --- the system --- */
@@ -79,10 +81,7 @@ static host_t host_new(const mcpi_source_t *source)
 
 static void host_destroy(host_t *h)
 {
-    RT_FREE(h->matrix.D, RT_HOST);
-    RT_FREE(h->matrix.O, RT_HOST);
-    RT_FREE(h->matrix.R, RT_HOST);
-    RT_FREE(h->part.vertex, RT_HOST);
+    RT_FREE_ALL(RT_HOST, h->matrix.D, h->matrix.O, h->matrix.R, h->part.vertex);
 }
 
 static mcpi_system_t *system_of(host_t *h, mcpi_type_t type, char *why, size_t len)
@@ -148,7 +147,7 @@ int main(void)
     check_refusals(source);
     mcpi_source_destroy(source);
     rt_mesh_destroy(tets);
-    check_16_bits(mcpi_to_fp16, mcpi_from_fp16, 0x7c00, 0x1p-24);
-    check_16_bits(mcpi_to_bf16, mcpi_from_bf16, 0x7f80, 0x1p-133);
+    check_16_bits(MCPI_FP16, 0x7c00, 0x1p-24);
+    check_16_bits(MCPI_BF16, 0x7f80, 0x1p-133);
     return check_done();
 }

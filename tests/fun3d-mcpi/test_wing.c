@@ -19,7 +19,7 @@ static mcpi_wing_t wing_of(int64_t n, int64_t layers)
 static int64_t open_cells(const rt_mesh_t *mesh)
 {
     mcpi_source_t *source = flow_on(mesh, 5, "none");
-    const mcpi_flow_data_t *f = source->data;
+    const mcpi_source_t *f = source;
     const mcpi_graph_t *graph = source->graph;
     double *area = RT_NEW(double, 3 * (size_t)mesh->vertices, RT_HOST);
     mcpi_incidence_t in = mcpi_incidence_new(mesh);
@@ -31,7 +31,7 @@ static int64_t open_cells(const rt_mesh_t *mesh)
             size += sqrt(mcpi_dot(f->n + 3 * k, f->n + 3 * k));
         bad += differ(3, area + 3 * v, 1, f->boundary + 3 * v) > 1e-12 * size;
     }
-    mcpi_incidence_destroy(&in);
+    RT_FREE_ALL(RT_HOST, in.first, in.element);
     RT_FREE(area, RT_HOST);
     mcpi_source_destroy(source);
     return bad;

@@ -99,32 +99,6 @@ INLINE double load_dq(const void *dq, mcpi_type_t type, int64_t at)
     return type == MCPI_FP64 ? ((const double *)dq)[at] : ((const float *)dq)[at];
 }
 
-/* The loops of the solves are short, and each step waits for the one before. They must run in
- * registers, or they take longer than the row's blocks. */
-#if defined(__clang__)
-#define UNROLL _Pragma("unroll")
-#else
-#define UNROLL _Pragma("GCC unroll 8")
-#endif
-
-/* Computes b = D^-1 b with FP64 factors. */
-INLINE void solve(int nb, const double *LU, double *b)
-{
-    UNROLL
-    for (int j = 0; j < nb; j++) {
-        UNROLL
-        for (int i = j + 1; i < nb; i++)
-            b[i] -= LU[j * nb + i] * b[j];
-    }
-    UNROLL
-    for (int j = nb - 1; j >= 0; j--) {
-        b[j] *= LU[j * nb + j];
-        UNROLL
-        for (int i = 0; i < j; i++)
-            b[i] -= LU[j * nb + i] * b[j];
-    }
-}
-
 /* --- parameter --- */
 
 /* Handing out rows as threads ask for them balances threads that other programs slow down; in equal
@@ -175,10 +149,7 @@ static const rt_parameter_t parameters[] = {
             double b[MCPI_MAX_NB];                                                          \
             for (int i = 0; i < nb; i++)                                                    \
                 b[i] = view->R[row * nb + i] - (double)sum[i / LANES][i % LANES];           \
-            if (wide)                                                                       \
-                mcpi_solve_block(nb, view->LU + row * nb * nb, b, b);                       \
-            else                                                                            \
-                solve(nb, view->LU + row * nb * nb, b);                                     \
+            mcpi_solve_lu(nb, view->LU + row * nb * nb, b);                                 \
             for (int i = 0; i < nb; i++)                                                    \
                 mcpi_put_value(dq, dq_type, i + row * nb, b[i]);                            \
         }                                                                                   \
@@ -219,33 +190,27 @@ enum { ANY = MCPI_FIXED_NB + 1 };
 FOR_EACH_TYPE(DEFINE)
 static range_fn *const range_of[ANY - MCPI_MIN_NB + 1][MCPI_TYPES][2][2] = {FOR_EACH_TYPE(ENTRY)};
 
-static range_fn *find_range(const mcpi_view_t *view)
-{
-    const int nb = view->nb < ANY ? view->nb : ANY;
-    return range_of[nb - MCPI_MIN_NB][view->offdiagonal][view->dq_type]
-                   [view->accumulate == MCPI_FP32];
-}
-
 void mcpi_simd_rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
 {
-    find_range(view)(view, first, last, dq);
+    const int nb = view->nb < ANY ? view->nb : ANY;
+    range_of[nb - MCPI_MIN_NB][view->offdiagonal][view->dq_type][view->accumulate == MCPI_FP32](
+        view, first, last, dq);
 }
 
 static void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
 {
-    range_fn *range = find_range(view);
     const int64_t n = last - first;
     const int chunk = rows_taken[view->choice[0]];
     if (chunk > 0) {
 #pragma omp parallel for schedule(dynamic, 1)
         for (int64_t row = first; row < last; row += chunk)
-            range(view, row, row + chunk < last ? row + chunk : last, dq);
+            mcpi_simd_rows(view, row, row + chunk < last ? row + chunk : last, dq);
         return;
     }
 #pragma omp parallel
     {
         const int64_t threads = rt_threads_here(), me = rt_thread();
-        range(view, first + n * me / threads, first + n * (me + 1) / threads, dq);
+        mcpi_simd_rows(view, first + n * me / threads, first + n * (me + 1) / threads, dq);
     }
 }
 

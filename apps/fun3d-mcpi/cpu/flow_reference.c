@@ -11,7 +11,6 @@
 #include <math.h>
 #include "base/threads.h"
 #include "../flow/flow.h"
-#include "../flow/reference.h"
 
 enum { NB = MCPI_Q, BLOCK = MCPI_Q * MCPI_Q };
 

@@ -107,15 +107,10 @@ static void residual(const mcpi_field_t *f)
 /* Sums the rows of a chunk, then the chunks in order: in parts, so that threads share the work. */
 double mcpi_simd_norm(const mcpi_field_t *f, const void *before)
 {
-    const int64_t chunks = mcpi_chunks(f);
-    double *part = RT_NEW(double, (size_t)chunks, RT_HOST), sum = 0;
 #pragma omp parallel for schedule(static)
-    for (int64_t k = 0; k < chunks; k++)
-        part[k] = mcpi_chunk_square(f, before, k);
-    for (int64_t k = 0; k < chunks; k++)
-        sum += part[k];
-    RT_FREE(part, RT_HOST);
-    return sum;
+    for (int64_t k = 0; k < mcpi_chunks(f); k++)
+        f->sums[k] = mcpi_chunk_square(f, before, k);
+    return mcpi_sum_chunks(f, RT_HOST);
 }
 
 /* Rounds a block to the type of O. */

@@ -9,6 +9,7 @@
 #include "config.h"
 #include "../kernel.h"
 #include <math.h>
+#include <string.h>
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -29,15 +30,14 @@ INLINE void subtract_block(const void *O, mcpi_type_t type, int nb, const double
         }
 }
 
-/* Computes bound = |D^-1| size, with the inverse column by column. */
-static void through_inverse(int nb, const double *LU, const double *size, double *bound)
+void mcpi_through_inverse(int nb, const double *LU, const double *size, double *bound)
 {
     for (int i = 0; i < nb; i++)
         bound[i] = 0;
     for (int j = 0; j < nb; j++) {
-        double unit[MCPI_MAX_NB] = {0}, column[MCPI_MAX_NB];
-        unit[j] = 1;
-        mcpi_solve_block(nb, LU, unit, column);
+        double column[MCPI_MAX_NB] = {0};
+        column[j] = 1;
+        mcpi_solve_lu(nb, LU, column);
         for (int i = 0; i < nb; i++)
             bound[i] += fabs(column[i]) * size[j];
     }
@@ -57,9 +57,10 @@ INLINE void update_row(const mcpi_system_t *system, mcpi_type_t type, int nb, co
         subtract_block((const char *)system->O + (size_t)k * bytes, type, nb,
                        dq + (int64_t)part->column[k] * nb, dr, bound ? size : NULL);
     const double *LU = system->LU + row * nb * nb;
-    mcpi_solve_block(nb, LU, dr, dq + row * nb);
+    mcpi_solve_lu(nb, LU, dr);
+    memcpy(dq + row * nb, dr, (size_t)nb * sizeof *dr);
     if (bound)
-        through_inverse(nb, LU, size, bound + row * nb);
+        mcpi_through_inverse(nb, LU, size, bound + row * nb);
 }
 
 void mcpi_reference_rows(const mcpi_system_t *system, const double *R, int64_t first, int64_t last,

@@ -113,24 +113,6 @@ template <class A, class X> __device__ __forceinline__ A mcpi_gather(const X *at
     return static_cast<A>(__ldg(at));
 }
 
-/* Computes y = U^-1 L^-1 y by one thread. */
-template <int nb>
-__device__ __forceinline__ void mcpi_solve(const double *__restrict__ LU, double (&y)[nb])
-{
-#pragma unroll
-    for (int j = 0; j < nb - 1; j++)
-#pragma unroll
-        for (int i = j + 1; i < nb; i++)
-            y[i] -= LU[j * nb + i] * y[j];
-#pragma unroll
-    for (int j = nb - 1; j >= 0; j--) {
-        y[j] *= LU[j * nb + j];
-#pragma unroll
-        for (int i = 0; i < j; i++)
-            y[i] -= LU[j * nb + i] * y[j];
-    }
-}
-
 /* Loads row i of a block LU [nb*nb], column-major. */
 template <int nb>
 __device__ __forceinline__ void mcpi_load_row(const double *__restrict__ LU, int i, double (&d)[nb])
@@ -140,7 +122,7 @@ __device__ __forceinline__ void mcpi_load_row(const double *__restrict__ LU, int
         d[j] = __ldcs(LU + j * nb + i);
 }
 
-/* The same as mcpi_solve by nb lanes: lane i has row i of LU in d, and y_i. share(y, j) returns y
+/* The same as mcpi_solve_lu by nb lanes: lane i has row i of LU in d, and y_i. share(y, j) returns y
  * of the group's lane j. All 32 lanes of a warp must call it; lanes without a row may pass any d, i
  * and y. */
 template <int nb, class Share>

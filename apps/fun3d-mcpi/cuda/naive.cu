@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(MOST_THREADS)
 #pragma unroll
     for (int i = 0; i < nb; i++)
         y[i] = a.R[row * nb + i] - static_cast<double>(sum[i]);
-    mcpi_solve<nb>(a.LU + row * K::nb2, y);
+    mcpi_solve_lu(nb, a.LU + row * K::nb2, y);
 #pragma unroll
     for (int i = 0; i < nb; i++)
         a.dq[row * nb + i] = static_cast<typename K::X>(y[i]);

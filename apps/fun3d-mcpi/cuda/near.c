@@ -47,23 +47,9 @@ mcpi_chunks_t mcpi_cut_rows(const mcpi_part_t *part, int64_t rows, int64_t block
 
 /* --- which rows a block updates --- */
 
-static int64_t global_of(const mcpi_part_t *part, const mcpi_chunks_t *chunks, int32_t chunk)
-{
-    return part->global[chunks->first_row[chunk]];
-}
-
-/* Returns whether the boundary chunk comes before the interior one; last ones are at their ends. */
-static bool boundary_is_next(const mcpi_part_t *part, const mcpi_chunks_t *chunks, int c,
-                             int32_t boundary, int32_t interior)
-{
-    if (boundary == chunks->interior[c])
-        return false;
-    return interior == chunks->colour[c + 1] ||
-           global_of(part, chunks, boundary) < global_of(part, chunks, interior);
-}
-
 /* A chunk goes to the block in whose share its middle is. */
-mcpi_share_t *mcpi_shares_new(const mcpi_part_t *part, const mcpi_chunks_t *chunks, int blocks)
+mcpi_share_t *mcpi_shares_new(const mcpi_part_t *part, const mcpi_chunks_t *chunks, int blocks,
+                              uint16_t *block)
 {
     const int colours = part->colours;
     const uint32_t *offset = chunks->offset;
@@ -76,12 +62,17 @@ mcpi_share_t *mcpi_shares_new(const mcpi_part_t *part, const mcpi_chunks_t *chun
             mcpi_share_t *s = &share[b * colours + c];
             *s = (mcpi_share_t){.boundary = boundary, .interior = interior};
             while (boundary < chunks->interior[c] || interior < chunks->colour[c + 1]) {
-                const bool next = boundary_is_next(part, chunks, c, boundary, interior);
+                const bool next = boundary < chunks->interior[c] &&
+                                  (interior == chunks->colour[c + 1] ||
+                                   part->global[chunks->first_row[boundary]] <
+                                       part->global[chunks->first_row[interior]]);
                 const int32_t chunk = next ? boundary : interior;
                 const uint64_t cost = offset[chunk + 1] - offset[chunk];
                 if ((given + cost) * (uint64_t)blocks > 2 * all * (uint64_t)(b + 1))
                     break;
                 given += 2 * cost;
+                for (int32_t i = chunks->first_row[chunk]; i < chunks->first_row[chunk + 1]; i++)
+                    block[i] = (uint16_t)b;
                 *(next ? &boundary : &interior) += 1;
             }
             s->boundaries = boundary - s->boundary;
@@ -89,24 +80,6 @@ mcpi_share_t *mcpi_shares_new(const mcpi_part_t *part, const mcpi_chunks_t *chun
         }
     }
     return share;
-}
-
-static void give_rows(const mcpi_chunks_t *chunks, int32_t first, int32_t count, int b,
-                      uint16_t *block)
-{
-    for (int32_t i = chunks->first_row[first]; i < chunks->first_row[first + count]; i++)
-        block[i] = (uint16_t)b;
-}
-
-void mcpi_blocks_of_rows(const mcpi_part_t *part, const mcpi_chunks_t *chunks,
-                         const mcpi_share_t *share, int blocks, uint16_t *block)
-{
-    for (int b = 0; b < blocks; b++)
-        for (int c = 0; c < part->colours; c++) {
-            const mcpi_share_t *s = &share[b * part->colours + c];
-            give_rows(chunks, s->boundary, s->boundaries, b, block);
-            give_rows(chunks, s->interior, s->chunks - s->boundaries, b, block);
-        }
 }
 
 /* --- ghosts --- */
@@ -183,11 +156,6 @@ mcpi_near_t mcpi_near_new(const mcpi_part_t *part, const uint16_t *block, const 
     return lists;
 }
 
-void mcpi_near_destroy(mcpi_near_t *near)
-{
-    RT_FREE_ALL(RT_HOST, near->start, near->far, near->near);
-}
-
 /* --- where boundary rows go --- */
 
 /* To an owner: its row, and the sender's local number of that row. */
@@ -220,27 +188,19 @@ mcpi_sends_t mcpi_sends_new(const mcpi_part_t *part, const mcpi_home_t *home)
     const size_t rows = (size_t)part->rows;
     int64_t *count = RT_NEW(int64_t, (size_t)ranks, RT_HOST), all = 0, n = 0;
     wish_t *wish = tell_wishes(part, home, count);
-    mcpi_sends_t sends = {.start = RT_NEW(int32_t, rows + 1, RT_HOST)};
+    mcpi_sends_t sends = {.start = RT_NEW(int32_t, rows + 2, RT_HOST)};
     for (int r = 0; r < ranks; r++)
         all += count[r];
     sends.to = RT_NEW(mcpi_send_t, (size_t)all, RT_HOST);
-    memset(sends.start, 0, (rows + 1) * sizeof *sends.start);
+    memset(sends.start, 0, (rows + 2) * sizeof *sends.start);
     for (int64_t k = 0; k < all; k++)
-        sends.start[wish[k].row + 1]++;
+        sends.start[wish[k].row + 2]++;
     for (size_t i = 0; i < rows; i++)
-        sends.start[i + 1] += sends.start[i];
-    for (int r = 0; r < ranks; r++) /* starts move to ends, and back */
+        sends.start[i + 2] += sends.start[i + 1];
+    for (int r = 0; r < ranks; r++) /* the start of row + 1 moves from that of row to its own */
         for (int64_t end = n + count[r]; n < end; n++)
-            sends.to[sends.start[wish[n].row]++] = (mcpi_send_t){r, wish[n].ghost};
-    for (size_t i = rows; i > 0; i--)
-        sends.start[i] = sends.start[i - 1];
-    sends.start[0] = 0;
+            sends.to[sends.start[wish[n].row + 1]++] = (mcpi_send_t){r, wish[n].ghost};
     free(wish);
     RT_FREE(count, RT_HOST);
     return sends;
-}
-
-void mcpi_sends_destroy(mcpi_sends_t *sends)
-{
-    RT_FREE_ALL(RT_HOST, sends->start, sends->to);
 }

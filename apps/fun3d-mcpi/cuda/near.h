@@ -34,11 +34,9 @@ typedef struct {
 
 /* Gives each block a range of each colour in the order of global rows, so that a block's rows of
  * all colours are neighbours; ranges cost about the same. Returns share[blocks * colours], by
- * block. */
-mcpi_share_t *mcpi_shares_new(const mcpi_part_t *part, const mcpi_chunks_t *chunks, int blocks);
-/* Fills block[part->rows] with the block that updates each row. */
-void mcpi_blocks_of_rows(const mcpi_part_t *part, const mcpi_chunks_t *chunks,
-                         const mcpi_share_t *share, int blocks, uint16_t *block);
+ * block, and fills block[part->rows] with the block that updates each row. */
+mcpi_share_t *mcpi_shares_new(const mcpi_part_t *part, const mcpi_chunks_t *chunks, int blocks,
+                              uint16_t *block);
 
 /* Where a ghost is a row: rank, row and block of that rank. */
 typedef struct {
@@ -60,7 +58,6 @@ typedef struct {
 /* first[ranks + 1]: number of the first block of each rank. home may be NULL with one rank. */
 mcpi_near_t mcpi_near_new(const mcpi_part_t *part, const uint16_t *block, const mcpi_home_t *home,
                           int ranks, int rank, const int32_t *first);
-void mcpi_near_destroy(mcpi_near_t *near);
 
 /* Row i is local row `ghost` of each rank to[k].rank, k = start[i] .. start[i + 1] - 1. */
 typedef struct {
@@ -72,7 +69,6 @@ typedef struct {
 } mcpi_sends_t;
 /* Collective. */
 mcpi_sends_t mcpi_sends_new(const mcpi_part_t *part, const mcpi_home_t *home);
-void mcpi_sends_destroy(mcpi_sends_t *sends);
 
 RT_C_END
 #endif

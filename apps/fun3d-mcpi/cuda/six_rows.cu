@@ -18,12 +18,7 @@
 enum { MOST_THREADS = 512, BLOCKS = 2, WINDOW = 960 };
 #define ALL_LANES 0xffffffffu
 
-/* Made by set_up. */
-typedef struct {
-    int32_t *sorted; /* [rows] device memory: the rows in the order in which warps take them */
-} data_t;
-
-/* sorted: NULL for rows in their own order. */
+/* sorted: the rows in the order in which warps take them. */
 template <class K>
 __global__ void __launch_bounds__(MOST_THREADS, BLOCKS)
     rows_kernel(const mcpi_arrays_t<K> a, const int32_t *__restrict__ sorted, int64_t first,
@@ -40,7 +35,7 @@ __global__ void __launch_bounds__(MOST_THREADS, BLOCKS)
     int64_t row = 0;
     double d[nb] = {}, y = 0;
     if (mine) {
-        row = sorted ? __ldg(sorted + place) : place;
+        row = __ldg(sorted + place);
         mcpi_load_row<nb>(a.LU + row * K::nb2, i, d);
         y = __ldcs(a.R + row * nb + i);
         A sum = 0;
@@ -62,35 +57,11 @@ __global__ void __launch_bounds__(MOST_THREADS, BLOCKS)
         a.dq[row * nb + i] = static_cast<typename K::X>(y);
 }
 
-/* Calls f(first, last) for the ranges that are sorted: boundary and interior rows of each
- * colour. */
-template <class F> static void each_range(const mcpi_view_t *view, F f)
-{
-    for (int c = 0; c < view->colours; c++) {
-        const int64_t middle = view->system->part->boundary_end[c];
-        f(view->colour_start[c], middle);
-        f(middle, view->colour_start[c + 1]);
-    }
-}
-
-/* Returns whether first .. last - 1 is made of such ranges, so that `sorted` has just these rows
- * there. */
-static bool is_sorted(const mcpi_view_t *view, int64_t first, int64_t last)
-{
-    bool begins = false, ends = false;
-    each_range(view, [&](int64_t from, int64_t to) {
-        begins = begins || first == from;
-        ends = ends || last == to;
-    });
-    return begins && ends;
-}
-
 static void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
 {
     if (first >= last)
         return;
-    const data_t *data = static_cast<const data_t *>(view->data);
-    const int32_t *sorted = is_sorted(view, first, last) ? data->sorted : nullptr;
+    const int32_t *sorted = static_cast<const int32_t *>(view->data);
     mcpi_fixed_form(view, [&](auto form) {
         using K = decltype(form);
         const unsigned threads = mcpi_threads(view);
@@ -101,14 +72,18 @@ static void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
     RT_CUDA_LAUNCHED();
 }
 
-/* Sorts long rows first, so that what ends late is short. Equal lengths keep their order. */
+/* Makes view->data, `sorted` in device memory. Sorts long rows first, so that what ends late is
+ * short, in each range that a call of `rows` may have. Equal lengths keep their order. */
 static void set_up(mcpi_view_t *view)
 {
     const int64_t *start = view->system->part->start;
     int32_t *sorted = RT_NEW(int32_t, view->rows, RT_HOST);
     for (int64_t row = 0; row < view->rows; row++)
         sorted[row] = static_cast<int32_t>(row);
-    each_range(view, [&](int64_t first, int64_t last) {
+    for (int half = 0; half < 2 * view->colours; half++) { /* boundary and interior rows */
+        const int64_t middle = view->system->part->boundary_end[half / 2];
+        const int64_t first = half % 2 ? middle : view->colour_start[half / 2];
+        const int64_t last = half % 2 ? view->colour_start[half / 2 + 1] : middle;
         for (int64_t at = first; at < last; at += WINDOW)
             std::sort(sorted + at, sorted + std::min<int64_t>(at + WINDOW, last),
                       [start](int32_t p, int32_t q) {
@@ -116,28 +91,21 @@ static void set_up(mcpi_view_t *view)
                           const int64_t long_q = start[q + 1] - start[q];
                           return long_p != long_q ? long_p > long_q : p < q;
                       });
-    });
-    data_t *data = RT_NEW(data_t, 1, RT_HOST);
-    data->sorted = mcpi_upload(sorted, static_cast<size_t>(view->rows));
+    }
+    view->data = mcpi_upload(sorted, static_cast<size_t>(view->rows));
     RT_FREE(sorted, RT_HOST);
-    view->data = data;
 }
 
 static void tear_down(mcpi_view_t *view)
 {
-    data_t *data = static_cast<data_t *>(view->data);
-    if (!data)
-        return;
-    RT_FREE(data->sorted, RT_DEVICE);
-    RT_FREE(data, RT_HOST);
-    view->data = nullptr;
+    RT_FREE(view->data, RT_DEVICE);
 }
 
 static void memory(const mcpi_config_t *config, double bytes[RT_SPACES])
 {
     const double sorted = sizeof(int32_t) * static_cast<double>(config->counts.local_rows);
     bytes[RT_DEVICE] += sorted;
-    bytes[RT_HOST] += sorted + sizeof(data_t);
+    bytes[RT_HOST] += sorted;
 }
 
 extern "C" const mcpi_kernels_t mcpi_six_rows = {

@@ -19,7 +19,6 @@
 #include <cstring>
 #include "machine/comm.h"
 #include "staged.cuh"
-#include "staged_lists.cuh"
 
 template <class K>
 static mcpi_record_layout_t layout_of_chunk(const mcpi_part_t *part, const mcpi_chunks_t &chunks,
@@ -128,17 +127,13 @@ static void new_records(const mcpi_system_t *system, const mcpi_sends_t &sends,
 template <class K> static void set_up_of(mcpi_view_t *view)
 {
     mcpi_staged_data_t *data = RT_NEW(mcpi_staged_data_t, 1, RT_HOST);
-    int32_t *first = RT_NEW(int32_t, static_cast<size_t>(rt_comm_size()) + 1, RT_HOST);
-    mcpi_sends_t sends = {};
     *data = {};
     data->chunks = new_chunks<K>(view->system->part);
     data->blocks = resident_blocks<K>();
-    mcpi_staged_open(view, data, sizeof(typename K::Q), first);
-    if (rt_comm_size() == 1 || view->dq)
-        sends = mcpi_staged_connect(view, data, sizeof(typename K::Q), first);
+    mcpi_sends_t sends = mcpi_staged_connect(view, data, sizeof(typename K::Q));
     new_records<K>(view->system, sends, data);
-    mcpi_sends_destroy(&sends);
-    RT_FREE_ALL(RT_HOST, first, data->chunks.colour, data->chunks.interior, data->chunks.offset);
+    RT_FREE_ALL(RT_HOST, sends.start, sends.to, data->chunks.colour, data->chunks.interior,
+                data->chunks.offset);
     view->data = data;
 }
 

@@ -230,7 +230,7 @@ __device__ __forceinline__ void sweep_record(const unsigned char *record, typena
 #pragma unroll
         for (int i = 0; i < nb; i++)
             y[i] = right[lane * nb + i];
-        mcpi_solve<nb>(LU + lane * K::nb2, y);
+        mcpi_solve_lu(nb, LU + lane * K::nb2, y);
 #pragma unroll
         for (int i = 0; i < nb; i++)
             right[lane * nb + i] = y[i];

@@ -3,14 +3,16 @@
  * rows that are neighbours, and where dQ of boundary rows is stored on other GPUs.
  */
 #include "config.h"
-#include "staged_lists.cuh"
+#include "staged_steps.cuh"
 #include <vector>
 #include "halo/allreduce.h"
 #include "machine/comm.h"
 #include "mcpi_cuda.cuh"
 
-void mcpi_staged_open(mcpi_view_t *view, mcpi_staged_data_t *data, size_t value_bytes,
-                      int32_t *first)
+/* Opens the memory of the other ranks' GPUs, and makes view->dq there, if they can be reached.
+ * first[ranks + 1]: filled as for mcpi_near_new. */
+static void open_ranks(mcpi_view_t *view, mcpi_staged_data_t *data, size_t value_bytes,
+                       int32_t *first)
 {
     const int ranks = rt_comm_size();
     const int32_t mine = static_cast<int32_t>(data->blocks);
@@ -76,17 +78,19 @@ static void list_copies(const mcpi_view_t *view, const mcpi_sends_t &sends, size
     data->lists.copy = mcpi_upload(copy.data(), copy.size());
 }
 
-mcpi_sends_t mcpi_staged_connect(const mcpi_view_t *view, mcpi_staged_data_t *data,
-                                 size_t value_bytes, const int32_t *first)
+mcpi_sends_t mcpi_staged_connect(mcpi_view_t *view, mcpi_staged_data_t *data, size_t value_bytes)
 {
     const mcpi_part_t *part = view->system->part;
-    const int blocks = static_cast<int>(data->blocks), ranks = view->dq ? rt_comm_size() : 1;
-    const int rank = ranks > 1 ? rt_comm_rank() : 0;
-    mcpi_share_t *share = mcpi_shares_new(part, &data->chunks, blocks);
+    std::vector<int32_t> first(static_cast<size_t>(rt_comm_size()) + 1);
+    open_ranks(view, data, value_bytes, first.data());
+    if (rt_comm_size() > 1 && !view->dq)
+        return {};
+    const int blocks = static_cast<int>(data->blocks), ranks = rt_comm_size(),
+              rank = rt_comm_rank();
     uint16_t *block = RT_NEW(uint16_t, static_cast<size_t>(part->rows), RT_HOST);
+    mcpi_share_t *share = mcpi_shares_new(part, &data->chunks, blocks, block);
     mcpi_home_t *home = nullptr;
     mcpi_sends_t sends = {};
-    mcpi_blocks_of_rows(part, &data->chunks, share, blocks, block);
     data->lists.own = first[rank];
     if (ranks > 1) {
         home = mcpi_homes_new(part, view->halo, block);
@@ -97,11 +101,10 @@ mcpi_sends_t mcpi_staged_connect(const mcpi_view_t *view, mcpi_staged_data_t *da
         data->lists.ended = RT_NEW(unsigned, flags, RT_DEVICE);
         rt_fill(data->lists.ended, RT_DEVICE, 0, flags * sizeof(unsigned));
     }
-    mcpi_near_t near = mcpi_near_new(part, block, home, ranks, rank, first);
-    list_flags(near, first, data);
+    mcpi_near_t near = mcpi_near_new(part, block, home, ranks, rank, first.data());
+    list_flags(near, first.data(), data);
     data->lists.share = mcpi_upload(share, data->blocks * static_cast<size_t>(part->colours));
-    mcpi_near_destroy(&near);
-    RT_FREE_ALL(RT_HOST, home, block, share);
+    RT_FREE_ALL(RT_HOST, near.start, near.far, near.near, home, block, share);
     return sends;
 }
 

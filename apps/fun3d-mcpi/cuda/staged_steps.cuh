@@ -23,6 +23,7 @@
 #define MCPI_STAGED_STEPS_CUH
 
 #include "near.h"
+#include "../kernel.h"
 #include "halo/signal.cuh"
 
 /* Where a boundary row's dQ goes: its ghost on another GPU, and its place in the record. */
@@ -186,5 +187,27 @@ struct mcpi_staged_walk_t {
         now = share[at];
     }
 };
+
+/* --- the host: what rung staged keeps, and its lists (staged_lists.cu) --- */
+
+struct mcpi_staged_data_t {
+    mcpi_staged_lists_t lists; /* device memory */
+    mcpi_chunks_t chunks;      /* host; without costs once the lists are made */
+    uint64_t *right_at;        /* [rows] device: byte offset of the row's R in the records */
+    uint64_t *O_at, *LU_at;    /* the same of its blocks and factors */
+    size_t bytes;              /* of the records */
+    double *right;             /* [rows][nb] device: R on its way into the records */
+    unsigned blocks;           /* of a grid that is resident */
+    unsigned begin;            /* number of the next launch of sweeps */
+    /* Several ranks that exchange by stores: the flags of all blocks, then dQ, of each rank. */
+    rt_peer_memory_t memory;
+    size_t flag_bytes;
+};
+
+/* Opens the memory of the other ranks' GPUs, and makes view->dq there, if they can be reached. Then,
+ * as with one rank, makes the lists for `sweeps`. Returns where rows are ghosts, arrays of the
+ * caller; NULLs without messages. Collective. */
+mcpi_sends_t mcpi_staged_connect(mcpi_view_t *view, mcpi_staged_data_t *data, size_t value_bytes);
+void mcpi_staged_lists_destroy(mcpi_view_t *view, mcpi_staged_data_t *data);
 
 #endif

@@ -13,6 +13,14 @@ template <class T> struct mcpi_tag_t {
     using type = T;
 };
 
+/* What O is stored in, for code that has no types of 16 bits. */
+struct mcpi_half_t {
+    uint16_t bits;
+};
+struct mcpi_bfloat_t {
+    uint16_t bits;
+};
+
 /* Calls f(tag) for FP64 or FP32. */
 template <class F> void mcpi_fixed_real(mcpi_type_t type, F f)
 {

@@ -3,7 +3,6 @@
  * whose O, factors and right-hand side the Jacobian fills for the sweeps.
  */
 #include "config.h"
-#include <string.h>
 #include "march.h"
 
 static const void *there(const mcpi_march_t *m, const void *host, size_t n, size_t size)
@@ -70,7 +69,7 @@ static void take_order(mcpi_march_t *m)
             rt_refuse(RT_USAGE,
                       "--mesh %s: vertex %lld has more than %d neighbours, for which %s has no "
                       "room; use another rung, such as flow-kokkos",
-                      m->problem->config->mesh, (long long)mcpi_vertex_of(m->problem, row),
+                      m->problem->config->mesh, (long long)m->problem->part->vertex[row],
                       MCPI_MEMBERS - 1, m->rung->name);
     }
     m->field.permutation = rt_clone(order, rows, sizeof *order, m->space);
@@ -120,10 +119,8 @@ static void make_field(mcpi_march_t *m)
 void *mcpi_march_new(void *problem, const rt_rung_t *rung)
 {
     mcpi_march_t *m = RT_NEW(mcpi_march_t, 1, RT_HOST);
-    memset(m, 0, sizeof *m);
-    m->problem = problem;
-    m->rung = rung;
-    m->kernels = (const mcpi_kernels_t *)rung->kernels;
+    *m = (mcpi_march_t){
+        .problem = problem, .rung = rung, .kernels = (const mcpi_kernels_t *)rung->kernels};
     m->phases = m->kernels->phases;
     m->space = rt_rung_space(rung);
     make_sweeper(m);

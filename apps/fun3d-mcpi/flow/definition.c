@@ -9,7 +9,6 @@
 #include <math.h>
 #include <string.h>
 #include "flow.h"
-#include "reference.h"
 
 enum { NB = MCPI_Q, BLOCK = MCPI_Q * MCPI_Q };
 

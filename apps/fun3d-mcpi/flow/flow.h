@@ -95,7 +95,7 @@ typedef struct {
     double *scale; /* [rows] */
     mcpi_type_t offdiagonal, dq_type;
     void *O;          /* [entries][25] column-major, of type offdiagonal, or in chunks */
-    bool chunked;     /* O is as input/chunks.h says */
+    bool chunked;     /* O is as input/portable.h says */
     void *LU, *right; /* doubles: [rows][25] D, then its factors; [rows][5] scaled R */
     /* [rows] bytes from O, LU and right on to what is row i's, where a rung of sweeps has a layout
      * of its own; NULL: the arrays are as they say. */
@@ -140,6 +140,24 @@ double mcpi_sum_chunks(const mcpi_field_t *f, rt_space_t space);
 /* Halvings of an update, at most, until density and pressure keep at least this share. */
 enum { MCPI_HALVINGS = 10 };
 #define MCPI_LEAST_SHARE 0.1
+
+/* --- definition.c: parts of the step by their definition, for the reference and the judge ---
+ *
+ * Each has the magnitudes of what it adds up, from which the bounds of its rounding follow. Sizes
+ * may be NULL, but those of a row's blocks only together. */
+
+/* Fill M and b of the normal equations M g = b of the slopes of row i, and the sums of |terms| of
+ * b; and solve them for one variable. */
+void mcpi_reference_normal(const mcpi_field_t *f, int64_t i, double M[3][3], double b[MCPI_Q][3],
+                           double size[MCPI_Q][3]);
+void mcpi_reference_solve3(double M[3][3], const double *b, double *x);
+/* Computes R of row i from w and the gradients; returns the rate. */
+double mcpi_reference_residual(const mcpi_field_t *f, int64_t i, double *R, double *size);
+/* Computes the blocks of row i, not scaled: O[entries][25] and D[25], column-major. */
+void mcpi_reference_row_blocks(const mcpi_field_t *f, int64_t i, double *O, double *D,
+                               double *size_O, double *size_D);
+/* Moves w by dQ, or by a half, a quarter ...; returns the halvings. */
+int mcpi_reference_update(double *w, const double *dq);
 
 RT_C_END
 #endif

@@ -6,23 +6,21 @@
 #include <math.h>
 #include <string.h>
 #include "flow.h"
-#include "../input/lookups.h"
 
 /* --- from the source --- */
 
 static void take_entries(mcpi_geometry_t *g, const mcpi_source_t *source, const mcpi_part_t *part)
 {
-    const mcpi_flow_data_t *f = source->data;
     const mcpi_graph_t *graph = source->graph;
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < part->rows; i++) {
         const int64_t v = part->here[i], first = graph->start[v];
         for (int64_t k = part->start[i]; k < part->start[i + 1]; k++) {
             const int64_t entry = first + part->place[k];
-            memcpy(g->n + 3 * k, f->n + 3 * entry, 3 * sizeof(double));
-            g->viscous[k] = f->viscous[entry];
+            memcpy(g->n + 3 * k, source->n + 3 * entry, 3 * sizeof(double));
+            g->viscous[k] = source->viscous[entry];
         }
-        g->diagonal[i] = f->diagonal[v];
+        g->diagonal[i] = source->diagonal[v];
     }
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < part->rows + part->ghosts; i++)
@@ -33,19 +31,18 @@ static void take_entries(mcpi_geometry_t *g, const mcpi_source_t *source, const 
 static void take_sides(mcpi_geometry_t *g, const mcpi_source_t *source, const mcpi_part_t *part,
                        bool viscous)
 {
-    const mcpi_flow_data_t *f = source->data;
     for (int64_t i = 0; i < part->rows; i++) {
         const int64_t v = part->here[i];
-        const double *all = f->boundary + 3 * v;
+        const double *all = source->boundary + 3 * v;
         g->side_of[i] = -1;
-        if (all[0] == 0 && all[1] == 0 && all[2] == 0 && !f->wall[v])
+        if (all[0] == 0 && all[1] == 0 && all[2] == 0 && !source->wall[v])
             continue;
         mcpi_side_t *side = g->side + g->sides;
         g->side_of[i] = (int32_t)g->sides++;
         const double size = sqrt(mcpi_dot(all, all));
         for (int d = 0; d < 3; d++) {
-            side->wall[d] = f->wall_area[3 * v + d];
-            side->slip[d] = f->slip_area[3 * v + d];
+            side->wall[d] = source->wall_area[3 * v + d];
+            side->slip[d] = source->slip_area[3 * v + d];
             side->far[d] = all[d] - side->wall[d] - side->slip[d];
         }
         if (sqrt(mcpi_dot(side->far, side->far)) <=
@@ -56,7 +53,7 @@ static void take_sides(mcpi_geometry_t *g, const mcpi_source_t *source, const mc
                 side->far[d] = 0;
             }
         }
-        side->held = viscous && f->wall[v];
+        side->held = viscous && source->wall[v];
     }
 }
 
@@ -117,7 +114,7 @@ mcpi_geometry_t *mcpi_geometry_new(const mcpi_source_t *source, const mcpi_part_
                            .surface = RT_NEW(double, rows, RT_HOST),
                            .side_of = RT_NEW(int32_t, rows, RT_HOST),
                            .side = RT_NEW(mcpi_side_t, rows, RT_HOST),
-                           .length = source->data->length};
+                           .length = source->length};
     take_entries(g, source, part);
     take_sides(g, source, part, viscous);
     derive(g, part);

@@ -198,6 +198,13 @@ static int64_t sweep_enough(mcpi_march_t *m)
 
 /* --- the steps --- */
 
+double *mcpi_march_take(const mcpi_march_t *m, const double *x, int64_t n)
+{
+    double *host = RT_NEW(double, (size_t)n, RT_HOST);
+    rt_copy(host, RT_HOST, x, m->space, (size_t)n * sizeof *host);
+    return host;
+}
+
 static size_t state_bytes(const mcpi_march_t *m)
 {
     return (size_t)(MCPI_Q * (m->field.rows + m->field.ghosts)) * sizeof(double);
@@ -207,7 +214,7 @@ static size_t state_bytes(const mcpi_march_t *m)
 static int64_t lowest_vertex(const mcpi_march_t *m, int64_t row)
 {
     const mcpi_problem_t *p = m->problem;
-    double most = row < 0 ? -(double)INT32_MAX : -(double)mcpi_vertex_of(p, row);
+    double most = row < 0 ? -(double)INT32_MAX : -(double)p->part->vertex[row];
     rt_comm_max(&most, 1);
     return -most < (double)INT32_MAX ? (int64_t)-most : -1;
 }
@@ -215,13 +222,11 @@ static int64_t lowest_vertex(const mcpi_march_t *m, int64_t row)
 /* Returns the first row whose R is not finite, or -1. */
 static int64_t lost_row(const mcpi_march_t *m)
 {
-    const size_t values = (size_t)(MCPI_Q * m->field.rows);
-    double *R = RT_NEW(double, values, RT_HOST);
+    double *R = mcpi_march_take(m, m->field.R, MCPI_Q * m->field.rows);
     int64_t row = -1;
-    rt_copy(R, RT_HOST, m->field.R, m->space, values * sizeof *R);
-    for (size_t k = 0; k < values && row < 0; k++)
+    for (int64_t k = 0; k < MCPI_Q * m->field.rows && row < 0; k++)
         if (!rt_finite(R[k]))
-            row = (int64_t)k / MCPI_Q;
+            row = k / MCPI_Q;
     RT_FREE(R, RT_HOST);
     return row;
 }
@@ -357,7 +362,7 @@ static void put_start(mcpi_march_t *m)
     const double change = fmin(MOST_STATE_CHANGE, fmax(LEAST_STATE_CHANGE, wanted));
     double *w = rt_alloc(1, state_bytes(m), RT_HOST);
     for (int64_t k = 0; k < MCPI_Q * (g->rows + g->ghosts); k++) {
-        const int64_t at = MCPI_Q * mcpi_vertex_of(m->problem, k / MCPI_Q) + k % MCPI_Q;
+        const int64_t at = MCPI_Q * m->problem->part->vertex[k / MCPI_Q] + k % MCPI_Q;
         w[k] = m->field.gas.stream[k % MCPI_Q] *
                (1 + drawn(m->draw, DRAWN_STATE + (uint64_t)at, change));
     }

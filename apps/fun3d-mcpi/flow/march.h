@@ -74,6 +74,9 @@ void mcpi_march_keep(mcpi_march_t *m, rt_keep_t why);
  * Collective. */
 void mcpi_march_forces(const mcpi_march_t *m, double *drag, double *lift);
 
+/* Copies n doubles of the rung to a new host array. */
+double *mcpi_march_take(const mcpi_march_t *m, const double *x, int64_t n);
+
 /* --- parts of a step, for the judge --- */
 
 /* Computes gradients, their ghosts, and R. Collective. */

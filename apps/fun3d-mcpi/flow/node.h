@@ -10,14 +10,6 @@
 
 #include "flow.h"
 
-#if defined(__CUDA_ARCH__) || defined(__clang__)
-#define MCPI_UNROLL _Pragma("unroll")
-#elif defined(__CUDACC__) /* the pass for the host knows neither */
-#define MCPI_UNROLL
-#else
-#define MCPI_UNROLL _Pragma("GCC unroll 8")
-#endif
-
 /* --- places --- */
 
 /* Returns the row that a thread takes at that place. */

@@ -25,14 +25,7 @@
 
 #include <math.h>
 #include <stdbool.h>
-
-#if defined(KOKKOS_FORCEINLINE_FUNCTION)
-#define MCPI_FN static KOKKOS_FORCEINLINE_FUNCTION
-#elif defined(__CUDACC__)
-#define MCPI_FN static __host__ __device__ __forceinline__
-#else
-#define MCPI_FN static inline __attribute__((always_inline))
-#endif
+#include "../input/portable.h"
 
 enum { MCPI_Q = 5 }; /* values of a state */
 #define MCPI_GAMMA   1.4

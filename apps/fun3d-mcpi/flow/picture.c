@@ -25,12 +25,11 @@ static double *gather(const mcpi_march_t *m)
 {
     const mcpi_problem_t *p = m->problem;
     const int64_t rows = m->field.rows;
-    double *w = RT_NEW(double, (size_t)(MCPI_Q * rows), RT_HOST), *all = NULL;
+    double *w = mcpi_march_take(m, m->field.w, MCPI_Q * rows), *all = NULL;
     item_t *item = RT_NEW(item_t, (size_t)rows, RT_HOST);
     int64_t n;
-    rt_copy(w, RT_HOST, m->field.w, m->space, (size_t)(MCPI_Q * rows) * sizeof *w);
     for (int64_t i = 0; i < rows; i++) {
-        item[i].vertex = mcpi_vertex_of(p, i);
+        item[i].vertex = p->part->vertex[i];
         memcpy(item[i].w, w + MCPI_Q * i, sizeof item[i].w);
         item[i].w[0] /= m->scale;
         item[i].w[4] /= m->scale;
@@ -45,12 +44,6 @@ static double *gather(const mcpi_march_t *m)
     return all;
 }
 
-/* Returns the pressure coefficient (p - p of the stream) / (rho u^2 / 2 of the stream). */
-static double coefficient(double mach, double p)
-{
-    return (p - 1 / MCPI_GAMMA) / (mach * mach / 2);
-}
-
 /* --- .vtu --- */
 
 /* What VTK calls elements and faces; both have their vertices in the order that the mesh has. */
@@ -61,29 +54,25 @@ static const int face_types[RT_FACES] = {[RT_TRIANGLE] = 5, [RT_QUAD] = 9};
 /* What a cell of the file is. */
 enum { VOLUME, WALL, SYMMETRY, FAR };
 
-/* Writes elements, then the faces at the boundary, and which boundary each is of. */
+/* Writes elements, then the faces at the boundary, and which boundary each of the cells is of. */
 static void add_cells(rt_vtk_t *vtk, int boundary, const rt_mesh_t *mesh,
-                      const mcpi_config_t *config)
+                      const mcpi_config_t *config, int64_t cells)
 {
+    uint8_t *of = RT_NEW(uint8_t, (size_t)cells, RT_HOST);
+    memset(of, VOLUME, (size_t)cells);
     for (int t = 0; t < RT_ELEMENTS; t++)
         rt_vtk_add_cells(vtk, element_types[t], rt_element_size((rt_element_t)t), 0,
                          mesh->element[t], mesh->elements[t]);
-    const int64_t elements = vtk->cells;
-    uint8_t *of = RT_NEW(uint8_t, (size_t)elements, RT_HOST);
-    memset(of, VOLUME, (size_t)elements);
-    rt_vtk_put(vtk, boundary, 0, of, elements);
-    RT_FREE(of, RT_HOST);
     for (int t = 0; t < RT_FACES; t++) {
-        const int64_t n = mesh->faces[t];
-        uint8_t *is = RT_NEW(uint8_t, (size_t)n, RT_HOST);
-        for (int64_t f = 0; f < n; f++)
-            is[f] = mcpi_has_this_tag(config->walls, mesh->tag[t][f])      ? WALL
-                    : mcpi_has_this_tag(config->symmetry, mesh->tag[t][f]) ? SYMMETRY
-                                                                           : FAR;
-        rt_vtk_put(vtk, boundary, vtk->cells, is, n);
-        rt_vtk_add_cells(vtk, face_types[t], rt_face_size((rt_face_t)t), 0, mesh->face[t], n);
-        RT_FREE(is, RT_HOST);
+        for (int64_t f = 0; f < mesh->faces[t]; f++)
+            of[vtk->cells + f] = mcpi_has_this_tag(config->walls, mesh->tag[t][f])      ? WALL
+                                 : mcpi_has_this_tag(config->symmetry, mesh->tag[t][f]) ? SYMMETRY
+                                                                                        : FAR;
+        rt_vtk_add_cells(vtk, face_types[t], rt_face_size((rt_face_t)t), 0, mesh->face[t],
+                         mesh->faces[t]);
     }
+    rt_vtk_put(vtk, boundary, 0, of, cells);
+    RT_FREE(of, RT_HOST);
 }
 
 static void write_vtu(const rt_mesh_t *mesh, const mcpi_config_t *config, const double *w,
@@ -97,6 +86,7 @@ static void write_vtu(const rt_mesh_t *mesh, const mcpi_config_t *config, const 
                                                {NULL, NULL, 0}};
     static const rt_vtk_array_t of_cells[] = {{"boundary", "UInt8", 1}, {NULL, NULL, 0}};
     const size_t n = (size_t)mesh->vertices;
+    const double mach = config->flow_mach; /* Cp: (p - p of the stream) / (rho u^2 / 2 of it) */
     rt_vtk_mesh_t whole = {mesh->vertices, 0, 0, of_points, of_cells};
     rt_vtk_t vtk;
     float *field = RT_NEW(float, 6 * n, RT_HOST);
@@ -105,7 +95,7 @@ static void write_vtu(const rt_mesh_t *mesh, const mcpi_config_t *config, const 
         field[i] = (float)s[0];
         for (size_t d = 0; d < 3; d++)
             field[n + 3 * i + d] = (float)s[1 + d];
-        field[4 * n + i] = (float)coefficient(config->flow_mach, s[4]);
+        field[4 * n + i] = (float)((s[4] - 1 / MCPI_GAMMA) / (mach * mach / 2));
         field[5 * n + i] =
             (float)sqrt((s[1] * s[1] + s[2] * s[2] + s[3] * s[3]) * s[0] / (MCPI_GAMMA * s[4]));
     }
@@ -123,7 +113,7 @@ static void write_vtu(const rt_mesh_t *mesh, const mcpi_config_t *config, const 
     rt_vtk_put(&vtk, CP, 0, field + 4 * n, mesh->vertices);
     rt_vtk_put(&vtk, MACH, 0, field + 5 * n, mesh->vertices);
     rt_vtk_put(&vtk, vtk.coordinates, 0, mesh->x, mesh->vertices);
-    add_cells(&vtk, BOUNDARY, mesh, config);
+    add_cells(&vtk, BOUNDARY, mesh, config, whole.cells);
     rt_vtk_end(&vtk, path);
     RT_FREE(field, RT_HOST);
 }

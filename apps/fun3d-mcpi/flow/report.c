@@ -13,8 +13,7 @@ void mcpi_march_forces(const mcpi_march_t *m, double *drag, double *lift)
     const mcpi_geometry_t *g = m->problem->geometry;
     const double *stream = m->field.gas.stream, *u = stream + 1;
     const double square = u[0] * u[0] + u[1] * u[1] + u[2] * u[2], speed = sqrt(square);
-    double *w = RT_NEW(double, (size_t)(MCPI_Q * g->rows), RT_HOST), force[3] = {0};
-    rt_copy(w, RT_HOST, m->field.w, m->space, (size_t)(MCPI_Q * g->rows) * sizeof *w);
+    double *w = mcpi_march_take(m, m->field.w, MCPI_Q * g->rows), force[3] = {0};
     for (int64_t i = 0; i < g->rows; i++)
         for (int d = 0; d < 3 && g->side_of[i] >= 0; d++)
             force[d] += (w[MCPI_Q * i + 4] - stream[4]) * g->side[g->side_of[i]].wall[d];

@@ -7,7 +7,7 @@
  */
 #include "config.h"
 #include <string.h>
-#include "flow.h"
+#include "node.h"
 
 /* The tile that grows. */
 typedef struct {
@@ -29,12 +29,6 @@ typedef struct {
     int64_t from[MCPI_TILE_FACES]; /* the entry that a face was made of */
 } growing_t;
 
-static bool has_area(const growing_t *now, int64_t k)
-{
-    const double *n = now->g->n + 3 * k;
-    return n[0] != 0 || n[1] != 0 || n[2] != 0;
-}
-
 static bool is_own(const growing_t *now, int64_t j)
 {
     return now->own_of[j] == now->t->tiles;
@@ -47,7 +41,7 @@ static bool has_room(const growing_t *now, int64_t i)
     int32_t members = now->members + (now->member_of[i] != now->t->tiles), faces = now->faces;
     for (int64_t k = part->start[i]; k < part->start[i + 1]; k++) {
         members += now->member_of[part->column[k]] != now->t->tiles;
-        faces += has_area(now, k) && !is_own(now, part->column[k]);
+        faces += mcpi_has_area(now->g->n + 3 * k) && !is_own(now, part->column[k]);
     }
     return now->nodes < MCPI_TILE && members <= MCPI_MEMBERS && faces <= MCPI_TILE_FACES &&
            now->entries + part->start[i + 1] - part->start[i] <= MCPI_TILE_ENTRIES;
@@ -89,7 +83,7 @@ static void add_node(growing_t *now, int64_t i)
     add_member(now, i);
     for (int64_t k = part->start[i]; k < part->start[i + 1]; k++) {
         const int64_t j = part->column[k];
-        now->faces += has_area(now, k) && !is_own(now, j);
+        now->faces += mcpi_has_area(now->g->n + 3 * k) && !is_own(now, j);
         add_member(now, j);
         if (j < part->rows)
             now->settled[j]++;
@@ -176,7 +170,7 @@ static void put_entries(growing_t *now)
             const uint16_t near = now->local[part->column[k]];
             t->near[entry] = near;
             t->viscous[entry] = now->g->viscous[k];
-            if (!has_area(now, k))
+            if (!mcpi_has_area(now->g->n + 3 * k))
                 continue;
             int32_t face = near < n ? made[near] : made[n + 1]++;
             while (near < n && now->ends[face] >> 16 != (uint32_t)n)

@@ -32,7 +32,6 @@
 #include <string.h>
 #include "base/threads.h"
 #include "blocks.h"
-#include "lookups.h"
 
 static const double ratio = 1.4;         /* ratio of specific heats, gamma */
 static const double prandtl = 0.72;      /* laminar air */
@@ -54,7 +53,7 @@ typedef struct {
 static double body_length(const mcpi_source_t *source)
 {
     const mcpi_piece_t *piece = source->piece;
-    const uint8_t *wall = source->data->wall;
+    const uint8_t *wall = source->wall;
     double low[3] = {INFINITY, INFINITY, INFINITY}, most = 0;
     double high[3] = {-INFINITY, -INFINITY, -INFINITY};
     double any = 0;
@@ -309,30 +308,29 @@ static void set_wall(int nb, double scale, double *D, double *O, int64_t neighbo
 
 void mcpi_source_row(const mcpi_source_t *source, int64_t vertex, double *D, double *O)
 {
-    const mcpi_flow_data_t *f = source->data;
     const mcpi_graph_t *graph = source->graph;
     const int nb = source->nb, nb2 = nb * nb;
     const int64_t first = graph->start[vertex], end = graph->start[vertex + 1];
-    const double *q = f->q + vertex * nb;
+    const double *q = source->q + vertex * nb;
     const mcpi_state_t at = mcpi_state(nb, q);
     double K[MCPI_MAX_NB2], rate = 0;
     memset(D, 0, (size_t)nb2 * sizeof *D);
     memset(O, 0, (size_t)((end - first) * nb2) * sizeof *O);
     for (int64_t p = first; p < end; p++) {
         double *block = O + (p - first) * nb2;
-        const double *q_there = f->q + (int64_t)graph->neighbour[p] * nb;
+        const double *q_there = source->q + (int64_t)graph->neighbour[p] * nb;
         const mcpi_state_t there = mcpi_state(nb, q_there);
-        rate += add_convection(nb, &at, &there, f->n + 3 * p, D, block);
+        rate += add_convection(nb, &at, &there, source->n + 3 * p, D, block);
         mcpi_viscous(nb, q_there, K);
-        add_block(nb2, -f->mu * f->viscous[p], K, block);
+        add_block(nb2, -source->mu * source->viscous[p], K, block);
     }
-    if (!f->wall[vertex]) /* nothing flows through a wall */
-        rate += add_convection(nb, &at, NULL, f->boundary + 3 * vertex, D, NULL);
+    if (!source->wall[vertex]) /* nothing flows through a wall */
+        rate += add_convection(nb, &at, NULL, source->boundary + 3 * vertex, D, NULL);
     mcpi_viscous(nb, q, K);
-    add_block(nb2, -f->mu * f->diagonal[vertex], K, D);
+    add_block(nb2, -source->mu * source->diagonal[vertex], K, D);
     for (int i = 0; i < nb; i++)
-        D[i * nb + i] += rate / f->cfl;
-    if (f->wall[vertex])
+        D[i * nb + i] += rate / source->cfl;
+    if (source->wall[vertex])
         set_wall(nb, rate, D, O, end - first);
 }
 
@@ -340,15 +338,14 @@ void mcpi_source_row(const mcpi_source_t *source, int64_t vertex, double *D, dou
 
 void mcpi_flow_fill(mcpi_source_t *source, const mcpi_flow_t *flow, const double *far)
 {
-    mcpi_flow_data_t *f = source->data;
     const int64_t vertices = source->piece->vertices;
     const scene_t scene = make_scene(source, flow);
-    f->length = scene.length;
-    f->mu = flow->mach * scene.length / flow->reynolds;
-    f->q = RT_NEW(double, (size_t)(vertices * flow->nb), RT_HOST);
+    source->length = scene.length;
+    source->mu = flow->mach * scene.length / flow->reynolds;
+    source->q = RT_NEW(double, (size_t)(vertices * flow->nb), RT_HOST);
 #pragma omp parallel for schedule(static)
     for (int64_t v = 0; v < vertices; v++)
-        make_state(&scene, flow, source->x + 3 * v, far[v], f->q + v * flow->nb);
+        make_state(&scene, flow, source->x + 3 * v, far[v], source->q + v * flow->nb);
 }
 
 /* Fills the blocks of local rows, whose columns are in another order than the source's. */

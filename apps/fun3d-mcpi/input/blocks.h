@@ -7,19 +7,6 @@
 
 #include "input.h"
 
-/* The data of a source. Entries are those of the graph's lists. */
-struct mcpi_flow_data {
-    double cfl, mu;   /* mu: for speeds over the speed of sound and lengths of the mesh */
-    double *n;        /* [entries][3] area of the dual face towards the neighbour */
-    double *viscous;  /* [entries] L_ab */
-    double *boundary; /* [rows][3] what closes the dual cell: 0 inside */
-    double *diagonal; /* [rows] L_aa */
-    double *q;        /* [rows][nb] */
-    uint8_t *wall;    /* [rows] */
-    double *wall_area, *slip_area; /* [rows][3] of `boundary`, what is wall and what is symmetry */
-    double length;                 /* of the body */
-};
-
 /* --- dual.c --- */
 
 /* What one element contributes to the dual cell of its vertex a. Vertices are the element's. */
@@ -30,8 +17,8 @@ typedef struct {
 } mcpi_share_t;
 void mcpi_share(const rt_mesh_t *mesh, rt_element_t type, const int32_t *vertex, int a,
                 mcpi_share_t *share);
-/* Allocates and fills n, viscous, boundary and diagonal. */
-void mcpi_make_dual(const mcpi_incidence_t *in, const mcpi_graph_t *graph, mcpi_flow_data_t *f);
+/* Allocates and fills n, viscous, boundary and diagonal of a source that has its graph. */
+void mcpi_make_dual(const mcpi_incidence_t *in, mcpi_source_t *source);
 
 /* --- walls.c --- */
 

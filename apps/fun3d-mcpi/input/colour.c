@@ -24,7 +24,7 @@
  * colours, where no vertex can move alone, stays as it is.
  */
 #include "config.h"
-#include "lookups.h"
+#include "input.h"
 #include <inttypes.h>
 #include <string.h>
 #include "base/sort.h"
@@ -78,10 +78,7 @@ static inline uint64_t taken(const state_t *s, int64_t v)
 /* Returns the lowest colour that is not in the set; NONE if all are. */
 static inline uint16_t lowest(uint64_t set)
 {
-    for (uint16_t c = 0; c < MCPI_MAX_COLOURS; c++)
-        if ((set >> c & 1) == 0)
-            return c;
-    return NONE;
+    return set == UINT64_MAX ? NONE : (uint16_t)__builtin_ctzll(~set);
 }
 
 /* --- first colours --- */
@@ -197,14 +194,14 @@ static uint64_t bin_of(const state_t *s, int64_t v, int round)
 }
 
 /* Lists the colours, largest first. */
-static void list_by_size(const state_t *s, int *order)
+static void list_by_size(const state_t *s, uint32_t *order)
 {
+    uint64_t key[MCPI_MAX_COLOURS];
     for (int c = 0; c < s->colours; c++) {
-        int at = c;
-        for (; at > 0 && s->size[order[at - 1]] < s->size[c]; at--)
-            order[at] = order[at - 1];
-        order[at] = c;
+        key[c] = (uint64_t)(s->all - s->size[c]);
+        order[c] = (uint32_t)c;
     }
+    rt_sort(key, order, s->colours);
 }
 
 /* Returns the smallest colour that v may have and that is smaller than its own; NONE if none is. */
@@ -220,12 +217,13 @@ static uint16_t smallest(const state_t *s, int64_t v)
 
 /* Decides how many of the wishes for each colour come true: cut[t] bins. Returns how many vertices
  * move, and corrects the sizes. */
-static int64_t grant(state_t *s, int from, int64_t (*wish)[BINS], const int *order, int *cut)
+static int64_t grant(state_t *s, uint32_t from, int64_t (*wish)[BINS], const uint32_t *order,
+                     int *cut)
 {
     const int64_t mean = s->all / s->colours;
     int64_t excess = s->size[from] - mean, moved = 0;
     for (int k = s->colours - 1; k >= 0; k--) {
-        const int to = order[k];
+        const uint32_t to = order[k];
         const int64_t half = (s->size[from] - s->size[to]) / 2, room = mean - s->size[to];
         int64_t quota = room > 0 && room < half ? room : half, count = 0;
         quota = quota > excess ? excess : quota;
@@ -242,7 +240,7 @@ static int64_t grant(state_t *s, int from, int64_t (*wish)[BINS], const int *ord
 
 /* Moves vertices of a colour that is above the mean. They are no neighbours, so the wishes do not
  * depend on each other. */
-static int64_t shed(state_t *s, int from, const int *order, int round, uint16_t *wanted)
+static int64_t shed(state_t *s, uint32_t from, const uint32_t *order, int round, uint16_t *wanted)
 {
     int64_t(*wish)[BINS] = rt_alloc(MCPI_MAX_COLOURS, sizeof *wish, RT_HOST);
     int cut[MCPI_MAX_COLOURS];
@@ -273,7 +271,7 @@ static void balance(state_t *s)
     uint16_t *wanted = RT_NEW(uint16_t, (size_t)s->piece->vertices, RT_HOST);
     int64_t moved = 1;
     for (int round = 0; round < ROUNDS && moved > 0; round++) {
-        int order[MCPI_MAX_COLOURS];
+        uint32_t order[MCPI_MAX_COLOURS];
         list_by_size(s, order);
         if (s->size[order[0]] - s->size[order[s->colours - 1]] <= tolerance)
             break;
@@ -301,16 +299,4 @@ int mcpi_colour(const mcpi_graph_t *graph, const mcpi_piece_t *piece, const uint
     RT_FREE(list, RT_HOST);
     balance(&s);
     return s.colours;
-}
-
-double mcpi_colour_imbalance(const mcpi_piece_t *piece, const uint16_t *colour, int colours)
-{
-    int64_t size[MCPI_MAX_COLOURS + 1] = {0}, largest = 0;
-    for (int64_t v = 0; v < piece->vertices; v++)
-        size[colour[v]] += piece->own[v];
-    size[colours] = piece->owned; /* the sum */
-    rt_comm_sum_i64(size, colours + 1);
-    for (int c = 0; c < colours; c++)
-        largest = size[c] > largest ? size[c] : largest;
-    return size[colours] > 0 ? (double)largest * colours / (double)size[colours] : 1;
 }

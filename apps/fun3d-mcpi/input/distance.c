@@ -9,7 +9,6 @@
 #include <math.h>
 #include <string.h>
 #include "blocks.h"
-#include "lookups.h"
 
 /* What a vertex knows: the nearest wall vertex; in which round it was found, -1 if none is known,
  * and in which the first one. */

@@ -9,7 +9,6 @@
 #include <math.h>
 #include <string.h>
 #include "blocks.h"
-#include "lookups.h"
 
 /* Computes sum += factor a x b. */
 static void add_cross(double factor, const double a[3], const double b[3], double sum[3])
@@ -94,7 +93,7 @@ void mcpi_share(const rt_mesh_t *mesh, rt_element_t type, const int32_t *vertex,
 /* Adds one element to the dual cell of its vertex a. The viscous flux out of a's part goes through
  * all its dual faces, with the element's gradient: L_ab = sum_c (n_ac . s_b) / volume. */
 static void add_element(const mcpi_incidence_t *in, int64_t place, int32_t vertex,
-                        const mcpi_graph_t *graph, mcpi_flow_data_t *f)
+                        mcpi_source_t *source)
 {
     rt_element_t type;
     const int32_t *of = mcpi_incidence_get(in, place, &type);
@@ -110,24 +109,25 @@ static void add_element(const mcpi_incidence_t *in, int64_t place, int32_t verte
     for (int b = 0; b < size; b++) {
         const double L = mcpi_dot(out, share.s[b]) / share.volume;
         if (b == a) {
-            f->diagonal[vertex] += L;
+            source->diagonal[vertex] += L;
             continue;
         }
-        const int64_t entry = mcpi_graph_find(graph, vertex, of[b]);
-        add_scaled(1, share.n[b], f->n + 3 * entry);
-        f->viscous[entry] += L;
+        const int64_t entry = mcpi_graph_find(source->graph, vertex, of[b]);
+        add_scaled(1, share.n[b], source->n + 3 * entry);
+        source->viscous[entry] += L;
     }
-    add_scaled(-1, out, f->boundary + 3 * (int64_t)vertex);
+    add_scaled(-1, out, source->boundary + 3 * (int64_t)vertex);
 }
 
 /* Clears the boundary of vertices inside: their dual cells close except for rounding. */
-static void clear_inside(const mcpi_graph_t *graph, mcpi_flow_data_t *f)
+static void clear_inside(const mcpi_source_t *source)
 {
+    const mcpi_graph_t *graph = source->graph;
 #pragma omp parallel for schedule(static)
     for (int64_t v = 0; v < graph->rows; v++) {
-        double *left = f->boundary + 3 * v, sum = 0;
+        double *left = source->boundary + 3 * v, sum = 0;
         for (int64_t p = graph->start[v]; p < graph->start[v + 1]; p++)
-            sum += sqrt(mcpi_dot(f->n + 3 * p, f->n + 3 * p));
+            sum += sqrt(mcpi_dot(source->n + 3 * p, source->n + 3 * p));
         if (sqrt(mcpi_dot(left, left)) < 1e-12 * sum)
             memset(left, 0, 3 * sizeof *left);
     }
@@ -146,16 +146,17 @@ static double *zeros(int64_t n)
     return x;
 }
 
-void mcpi_make_dual(const mcpi_incidence_t *in, const mcpi_graph_t *graph, mcpi_flow_data_t *f)
+void mcpi_make_dual(const mcpi_incidence_t *in, mcpi_source_t *source)
 {
+    const mcpi_graph_t *graph = source->graph;
     const int64_t rows = graph->rows;
-    f->n = zeros(3 * graph->start[rows]);
-    f->viscous = zeros(graph->start[rows]);
-    f->boundary = zeros(3 * rows);
-    f->diagonal = zeros(rows);
+    source->n = zeros(3 * graph->start[rows]);
+    source->viscous = zeros(graph->start[rows]);
+    source->boundary = zeros(3 * rows);
+    source->diagonal = zeros(rows);
 #pragma omp parallel for schedule(static)
     for (int64_t v = 0; v < rows; v++)
         for (int64_t k = in->first[v]; is_own(graph, v) && k < in->first[v + 1]; k++)
-            add_element(in, k, (int32_t)v, graph, f);
-    clear_inside(graph, f);
+            add_element(in, k, (int32_t)v, source);
+    clear_inside(source);
 }

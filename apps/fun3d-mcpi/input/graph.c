@@ -8,7 +8,7 @@
  * thousands of elements, such as the middle of a fan, takes their square, in moves of memory.
  */
 #include "config.h"
-#include "lookups.h"
+#include "input.h"
 #include <string.h>
 #include "base/threads.h"
 
@@ -42,20 +42,27 @@ static void enter_elements(mcpi_incidence_t *in)
     }
 }
 
+/* Inserts x into list[0 .. n-1], which ascends, unless it is there. Returns the new length. */
+static int64_t insert(uint32_t *list, int64_t n, uint32_t x)
+{
+    int64_t at = n;
+    while (at > 0 && list[at - 1] > x)
+        at--;
+    if (at > 0 && list[at - 1] == x)
+        return n;
+    memmove(list + at + 1, list + at, (size_t)(n - at) * sizeof *list);
+    list[at] = x;
+    return n + 1;
+}
+
 /* Threads have entered elements in any order. */
 static void sort_elements(const mcpi_incidence_t *in)
 {
 #pragma omp parallel for schedule(static)
     for (int64_t v = 0; v < in->mesh->vertices; v++) {
         uint32_t *list = in->element + in->first[v];
-        const int64_t n = in->first[v + 1] - in->first[v];
-        for (int64_t i = 1; i < n; i++) {
-            const uint32_t e = list[i];
-            int64_t at = i;
-            for (; at > 0 && list[at - 1] > e; at--)
-                list[at] = list[at - 1];
-            list[at] = e;
-        }
+        for (int64_t i = 0; i < in->first[v + 1] - in->first[v]; i++)
+            insert(list, i, list[i]);
     }
 }
 
@@ -78,25 +85,7 @@ mcpi_incidence_t mcpi_incidence_new(const rt_mesh_t *mesh)
     return in;
 }
 
-void mcpi_incidence_destroy(mcpi_incidence_t *in)
-{
-    RT_FREE_ALL(RT_HOST, in->first, in->element);
-}
-
 /* --- neighbours of each vertex --- */
-
-/* Inserts x into list[0 .. n-1], which ascends, unless it is there. Returns the new length. */
-static int64_t insert(uint32_t *list, int64_t n, uint32_t x)
-{
-    int64_t at = n;
-    while (at > 0 && list[at - 1] > x)
-        at--;
-    if (at > 0 && list[at - 1] == x)
-        return n;
-    memmove(list + at + 1, list + at, (size_t)(n - at) * sizeof *list);
-    list[at] = x;
-    return n + 1;
-}
 
 /* Lists the neighbours of v, ascending, and returns how many there are. list: room for the vertices
  * of all its elements. */
@@ -150,7 +139,7 @@ mcpi_graph_t *mcpi_graph_of_mesh(const rt_mesh_t *mesh, const uint8_t *own)
         graph->start[v + 1] += graph->start[v];
     graph->neighbour = RT_NEW(int32_t, (size_t)graph->start[graph->rows], RT_HOST);
     fill(&in, own, graph);
-    mcpi_incidence_destroy(&in);
+    RT_FREE_ALL(RT_HOST, in.first, in.element);
     return graph;
 }
 

@@ -82,26 +82,24 @@ mcpi_source_t *mcpi_flow_new(const rt_mesh_t *mesh, mcpi_piece_t *piece, const m
 {
     const size_t rows = (size_t)mesh->vertices;
     mcpi_source_t *source = RT_NEW(mcpi_source_t, 1, RT_HOST);
-    mcpi_flow_data_t *f = RT_NEW(mcpi_flow_data_t, 1, RT_HOST);
     double *far = RT_NEW(double, rows, RT_HOST);
     *source = (mcpi_source_t){.piece = piece,
                               .graph = mcpi_graph_of_mesh(mesh, piece->own),
                               .x = rt_clone(mesh->x, 3 * rows, sizeof(double), RT_HOST),
                               .odd = RT_NEW(uint8_t, rows, RT_HOST),
                               .nb = flow->nb,
-                              .data = f};
-    *f = (mcpi_flow_data_t){.cfl = flow->cfl,
-                            .wall = RT_NEW(uint8_t, rows, RT_HOST),
-                            .wall_area = RT_NEW(double, 3 * rows, RT_HOST),
-                            .slip_area = RT_NEW(double, 3 * rows, RT_HOST)};
+                              .cfl = flow->cfl,
+                              .wall = RT_NEW(uint8_t, rows, RT_HOST),
+                              .wall_area = RT_NEW(double, 3 * rows, RT_HOST),
+                              .slip_area = RT_NEW(double, 3 * rows, RT_HOST)};
     mcpi_incidence_t in = mcpi_incidence_new(mesh);
-    mcpi_make_dual(&in, source->graph, f);
-    mcpi_find_walls(mesh, flow->walls, f->wall);
-    mcpi_find_areas(&in, flow->walls, piece->own, f->wall_area);
-    mcpi_find_areas(&in, flow->symmetry, piece->own, f->slip_area);
-    mcpi_incidence_destroy(&in);
+    mcpi_make_dual(&in, source);
+    mcpi_find_walls(mesh, flow->walls, source->wall);
+    mcpi_find_areas(&in, flow->walls, piece->own, source->wall_area);
+    mcpi_find_areas(&in, flow->symmetry, piece->own, source->slip_area);
+    RT_FREE_ALL(RT_HOST, in.first, in.element);
     mcpi_piece_link(piece, source->graph);
-    mcpi_find_distance(source->graph, piece, mesh->x, f->wall, far, source->odd);
+    mcpi_find_distance(source->graph, piece, mesh->x, source->wall, far, source->odd);
     mcpi_flow_fill(source, flow, far);
     RT_FREE(far, RT_HOST);
     return source;
@@ -111,12 +109,11 @@ void mcpi_source_destroy(mcpi_source_t *source)
 {
     if (!source)
         return;
-    mcpi_flow_data_t *f = source->data;
-    RT_FREE_ALL(RT_HOST, f->n, f->viscous, f->boundary, f->diagonal, f->q, f->wall, f->wall_area,
-                f->slip_area, source->data);
     mcpi_graph_destroy(source->graph);
     mcpi_piece_destroy(source->piece);
-    RT_FREE_ALL(RT_HOST, source->x, source->odd, source);
+    RT_FREE_ALL(RT_HOST, source->x, source->odd, source->n, source->viscous, source->boundary,
+                source->diagonal, source->q, source->wall, source->wall_area, source->slip_area,
+                source);
 }
 
 /* --- a mesh --- */
@@ -195,11 +192,9 @@ static void make_part(mcpi_input_t *input, const mcpi_config_t *config)
                   config->mesh, blocks);
     const int colours =
         mcpi_colour(source->graph, piece, config->from_file ? NULL : source->odd, colour);
-    input->imbalance = mcpi_colour_imbalance(piece, colour, colours);
     mcpi_order_t *order = mcpi_order_new(piece, colour, colours, source->x);
     input->part = mcpi_part_new(source->graph, piece, order);
-    mcpi_order_destroy(order);
-    RT_FREE(colour, RT_HOST);
+    RT_FREE_ALL(RT_HOST, order->start, order->row, order, colour);
 }
 
 void *mcpi_input_new(const rt_run_t *run)

@@ -118,14 +118,59 @@ typedef struct {
     uint32_t *element;
 } mcpi_incidence_t;
 mcpi_incidence_t mcpi_incidence_new(const rt_mesh_t *mesh);
-void mcpi_incidence_destroy(mcpi_incidence_t *in);
 
 /* Makes neighbours of all pairs of vertices that share an element. own[vertices]: which of them have
  * a list; NULL: all. */
 mcpi_graph_t *mcpi_graph_of_mesh(const rt_mesh_t *mesh, const uint8_t *own);
 void mcpi_graph_destroy(mcpi_graph_t *graph);
 
-/* --- partition.c --- */
+/* --- how stages read what an earlier one made --- */
+
+/* Returns whether vertex v has a ghost for a neighbour. */
+static inline bool mcpi_has_ghost(const mcpi_graph_t *graph, const mcpi_piece_t *piece, int64_t v)
+{
+    for (int64_t k = graph->start[v]; k < graph->start[v + 1]; k++)
+        if (!piece->own[graph->neighbour[k]])
+            return true;
+    return false;
+}
+
+/* Gives the ghosts their owners' values: x [vertices][components]. Collective. */
+static inline void mcpi_piece_update(const mcpi_piece_t *piece, rt_type_t type, int components,
+                                     void *x)
+{
+    const rt_field_t field = {x, type, components, components, 1};
+    if (piece->halo)
+        rt_halo_do(piece->halo, RT_HALO_COPY, &field);
+}
+
+/* Returns the vertices and the type of the element at a place. */
+static inline const int32_t *mcpi_incidence_get(const mcpi_incidence_t *in, int64_t place,
+                                                rt_element_t *type)
+{
+    const uint32_t element = in->element[place];
+    int t = 0;
+    while (element >= in->base[t + 1])
+        t++;
+    *type = (rt_element_t)t;
+    return in->mesh->element[t] + rt_element_size((rt_element_t)t) * (element - in->base[t]);
+}
+
+/* Returns the neighbour's place in the row's list (an index of graph->neighbour), or -1. */
+static inline int64_t mcpi_graph_find(const mcpi_graph_t *graph, int64_t row, int32_t neighbour)
+{
+    int64_t low = graph->start[row], high = graph->start[row + 1];
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (graph->neighbour[middle] < neighbour)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < graph->start[row + 1] && graph->neighbour[low] == neighbour ? low : -1;
+}
+
+/* --- piece.c: parts of equal weight --- */
 
 /* Fills part[n]: ranges of the Hilbert curve through x [n][3], equal in weight; none is empty unless n
  * is less than parts. Not collective. */
@@ -145,8 +190,6 @@ rt_mesh_t *mcpi_mesh_share(const rt_mesh_t *whole, int rank, int ranks, mcpi_pie
  * MCPI_MAX_COLOURS. Collective. */
 int mcpi_colour(const mcpi_graph_t *graph, const mcpi_piece_t *piece, const uint8_t *odd,
                 uint16_t *colour);
-/* Returns the size of the largest colour over the mean; 1: balanced. Collective. */
-double mcpi_colour_imbalance(const mcpi_piece_t *piece, const uint16_t *colour, int colours);
 
 /* --- order.c --- */
 
@@ -162,7 +205,6 @@ typedef struct {
 /* x: [vertices][3]. Collective. */
 mcpi_order_t *mcpi_order_new(const mcpi_piece_t *piece, const uint16_t *colour, int colours,
                              const double *x);
-void mcpi_order_destroy(mcpi_order_t *order);
 /* Lists the points x [n][3] along a Hilbert curve. own[n]: that through the own points of all ranks,
  * collective; NULL: through all of these. */
 void mcpi_hilbert_order(int64_t n, const uint8_t *own, const double *x, uint32_t *order);
@@ -194,19 +236,27 @@ typedef struct {
 mcpi_part_t *mcpi_part_new(const mcpi_graph_t *graph, const mcpi_piece_t *piece,
                            const mcpi_order_t *order);
 void mcpi_part_destroy(mcpi_part_t *part);
+/* Returns the rows of the largest colour over the mean; 1: balanced. */
+double mcpi_part_imbalance(const mcpi_part_t *part);
 
 /* --- blocks.c: where blocks come from --- */
 
-typedef struct mcpi_flow_data mcpi_flow_data_t; /* see blocks.h */
-
-/* A flow on a mesh. */
+/* A flow on a mesh. Entries are those of the graph's lists. */
 typedef struct {
     mcpi_piece_t *piece;
     mcpi_graph_t *graph; /* of the piece */
     double *x;           /* [vertices][3] */
     uint8_t *odd;        /* [vertices] 1: in an odd layer from the wall */
     int nb;
-    mcpi_flow_data_t *data;
+    double cfl, mu;   /* mu: for speeds over the speed of sound and lengths of the mesh */
+    double *n;        /* [entries][3] area of the dual face towards the neighbour */
+    double *viscous;  /* [entries] L_ab */
+    double *boundary; /* [vertices][3] what closes the dual cell: 0 inside */
+    double *diagonal; /* [vertices] L_aa */
+    double *q;        /* [vertices][nb] */
+    uint8_t *wall;    /* [vertices] */
+    double *wall_area, *slip_area; /* [vertices][3] of `boundary`: what is wall, what symmetry */
+    double length;                 /* of the body */
 } mcpi_source_t;
 /* Writes the blocks of one own vertex, FP64, column-major (entry (i, j) at j nb + i): D[nb*nb], and
  * O[degree][nb*nb] in the order of the graph's list. Several threads may call it at once. */
@@ -237,7 +287,6 @@ typedef struct {
     mcpi_source_t *source;
     mcpi_part_t *part;
     mcpi_counts_t counts; /* exact */
-    double imbalance;     /* of the colours */
     double seconds_mesh, seconds_colour;
 } mcpi_input_t;
 
@@ -254,7 +303,7 @@ bool mcpi_count_wing(mcpi_config_t *config);
 /* Returns the run's config with the counts of its input, if it has one yet, else the estimates. */
 mcpi_config_t mcpi_counted(const rt_run_t *run);
 
-/* --- matrix.c --- */
+/* --- system.c: the exact matrix --- */
 
 /* The exact matrix, FP64, not scaled. Host memory. */
 typedef struct {
@@ -266,7 +315,6 @@ typedef struct {
 } mcpi_matrix_t;
 /* Makes D and O of the part's rows; R is not set. In blocks.c. */
 mcpi_matrix_t *mcpi_matrix_new(const mcpi_source_t *source, mcpi_part_t *part);
-void mcpi_matrix_destroy(mcpi_matrix_t *matrix);
 /* Computes R = A dQ. dq: host [rows + ghosts][nb] with current ghosts. */
 void mcpi_matrix_multiply(mcpi_matrix_t *matrix, const double *dq);
 /* In judge/oracle.c. Returns |factor R - A dQ| / |R| over all ranks: Euclidean norms of all values, not weighted, so that
@@ -296,23 +344,19 @@ typedef struct {
 mcpi_system_t *mcpi_system_new(const mcpi_matrix_t *matrix, mcpi_type_t type, char *why,
                                size_t len);
 void mcpi_system_destroy(mcpi_system_t *system);
-/* Returns how many bytes rows first .. last - 1 of O take in chunks (chunks.h). */
+/* Returns how many bytes rows first .. last - 1 of O take in chunks (portable.h). */
 size_t mcpi_chunk_bytes(const mcpi_system_t *system, int64_t first, int64_t last);
 /* Puts these rows of the system's O into chunks, at to[mcpi_chunk_bytes]. */
 void mcpi_chunk_rows(const mcpi_system_t *system, int64_t first, int64_t last, void *to);
 /* Returns all of O in chunks, in `space`. */
 void *mcpi_chunks_new(const mcpi_system_t *system, rt_space_t space);
-/* Computes x = D^-1 b with D of LU above, nb values; x may be b. */
-void mcpi_solve_block(int nb, const double *LU, const double *b, double *x);
 
 size_t mcpi_type_size(mcpi_type_t type);
 extern const char *const mcpi_type_names[]; /* "fp64", "fp32", "fp16", "bf16", NULL */
-/* Convert to 16 bits and back. Rounds to nearest even; denormals, and overflow to infinity, follow
- * IEEE 754. */
-uint16_t mcpi_to_fp16(double x);
-double mcpi_from_fp16(uint16_t x);
-uint16_t mcpi_to_bf16(double x);
-double mcpi_from_bf16(uint16_t x);
+/* Convert to FP16 or BF16 and back. Rounds to nearest even; denormals, and overflow to infinity,
+ * follow IEEE 754. */
+uint16_t mcpi_to_16(mcpi_type_t type, double x);
+double mcpi_from_16(mcpi_type_t type, uint16_t x);
 /* Returns value k of an array of that type, as a double. */
 double mcpi_value(const void *array, mcpi_type_t type, int64_t k);
 /* Rounds x to value k of such an array. */
@@ -323,7 +367,7 @@ static inline void mcpi_put_value(void *array, mcpi_type_t type, int64_t k, doub
     else if (type == MCPI_FP32)
         ((float *)array)[k] = (float)x;
     else
-        ((uint16_t *)array)[k] = type == MCPI_FP16 ? mcpi_to_fp16(x) : mcpi_to_bf16(x);
+        ((uint16_t *)array)[k] = mcpi_to_16(type, x);
 }
 
 RT_C_END

@@ -8,7 +8,7 @@
 #include "config.h"
 #include "base/hilbert.h"
 #include "base/sort.h"
-#include "lookups.h"
+#include "input.h"
 #include <math.h>
 
 /* --- along a Hilbert curve --- */
@@ -93,11 +93,4 @@ mcpi_order_t *mcpi_order_new(const mcpi_piece_t *piece, const uint16_t *colour, 
         o->row[v] = (int64_t)row[v];
     RT_FREE_ALL(RT_HOST, row, list);
     return o;
-}
-
-void mcpi_order_destroy(mcpi_order_t *order)
-{
-    if (!order)
-        return;
-    RT_FREE_ALL(RT_HOST, order->start, order->row, order);
 }

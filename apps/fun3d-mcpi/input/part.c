@@ -2,7 +2,7 @@
  * part.c - the rows of this rank, with their columns, by colour.
  */
 #include "config.h"
-#include "lookups.h"
+#include "input.h"
 #include "base/sort.h"
 
 /* --- local numbers --- */
@@ -117,4 +117,14 @@ void mcpi_part_destroy(mcpi_part_t *part)
     RT_FREE_ALL(RT_HOST, part->colour_start, part->boundary_end, part->ghost_start, part->start,
                 part->short_start, part->here, part->column, part->place, part->global,
                 part->vertex, part->first_row, part);
+}
+
+double mcpi_part_imbalance(const mcpi_part_t *part)
+{
+    int64_t largest = 0;
+    for (int c = 0; c < part->colours; c++) {
+        const int64_t size = part->first_row[c + 1] - part->first_row[c];
+        largest = size > largest ? size : largest;
+    }
+    return (double)largest * part->colours / (double)part->global_rows;
 }

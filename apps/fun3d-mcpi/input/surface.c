@@ -160,8 +160,3 @@ void mcpi_surface_new(mcpi_surface_t *s, int64_t n, uint64_t seed)
     for (int64_t c = 0; c < s->columns; c++)
         s->priority[c] = rt_hash((uint64_t)c, rt_hash(PRIORITY_STREAM, seed)) << 32 | (uint64_t)c;
 }
-
-void mcpi_surface_destroy(mcpi_surface_t *s)
-{
-    RT_FREE_ALL(RT_HOST, s->corner, s->across, s->u, s->priority);
-}

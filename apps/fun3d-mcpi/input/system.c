@@ -1,5 +1,6 @@
 /*
- * system.c - from the exact matrix to what is swept: rows scaled, O rounded, D factored.
+ * system.c - the exact matrix A of this rank's rows, and from it to what is swept: rows scaled, O
+ * rounded, D factored.
  *
  * Idea: a block row may be multiplied by any number without changing dQ. Numbers like 1e-12 (the
  * area of a cell at the wall) would be denormals or 0 in FP16, so each row is multiplied by the
@@ -17,9 +18,33 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "chunks.h"
 #include "input.h"
-#include "narrow.h"
+#include "portable.h"
+
+/* --- the exact matrix --- */
+
+/* Computes y += B x, B column-major. */
+static inline void add(int nb, const double *B, const double *x, double *y)
+{
+    for (int j = 0; j < nb; j++)
+        for (int i = 0; i < nb; i++)
+            y[i] += B[j * nb + i] * x[j];
+}
+
+void mcpi_matrix_multiply(mcpi_matrix_t *m, const double *dq)
+{
+    const int nb = m->nb;
+    const mcpi_part_t *part = m->part;
+#pragma omp parallel for schedule(static)
+    for (int64_t row = 0; row < part->rows; row++) {
+        double *R = m->R + row * nb;
+        for (int i = 0; i < nb; i++)
+            R[i] = 0;
+        add(nb, m->D + row * nb * nb, dq + row * nb, R);
+        for (int64_t k = part->start[row]; k < part->start[row + 1]; k++)
+            add(nb, m->O + k * nb * nb, dq + (int64_t)part->column[k] * nb, R);
+    }
+}
 
 /* --- types of O --- */
 
@@ -30,25 +55,17 @@ size_t mcpi_type_size(mcpi_type_t type)
 
 const char *const mcpi_type_names[] = {"fp64", "fp32", "fp16", "bf16", NULL};
 
-uint16_t mcpi_to_fp16(double x)
+uint16_t mcpi_to_16(mcpi_type_t type, double x)
 {
-    return mcpi_narrow(x, 10, 15);
+    return type == MCPI_FP16 ? mcpi_narrow(x, 10, 15) : mcpi_narrow(x, 7, 127);
 }
 
-double mcpi_from_fp16(uint16_t x)
+double mcpi_from_16(mcpi_type_t type, uint16_t x)
 {
-    const double value = mcpi_widen_fp16(x);
-    return (x & 0x7c00) != 0x7c00 ? value : (x & 0x3ff) != 0 ? NAN : copysign(INFINITY, value);
-}
-
-uint16_t mcpi_to_bf16(double x)
-{
-    return mcpi_narrow(x, 7, 127);
-}
-
-double mcpi_from_bf16(uint16_t x)
-{
-    return mcpi_widen_bf16(x);
+    const double value = type == MCPI_FP16 ? mcpi_widen_fp16(x) : mcpi_widen_bf16(x);
+    const bool top =
+        type == MCPI_FP16 && (x & 0x7c00) == 0x7c00; /* which widening takes as finite */
+    return !top ? value : (x & 0x3ff) != 0 ? NAN : copysign(INFINITY, value);
 }
 
 double mcpi_value(const void *array, mcpi_type_t type, int64_t k)
@@ -58,10 +75,8 @@ double mcpi_value(const void *array, mcpi_type_t type, int64_t k)
         return ((const double *)array)[k];
     case MCPI_FP32:
         return (double)((const float *)array)[k];
-    case MCPI_FP16:
-        return mcpi_from_fp16(((const uint16_t *)array)[k]);
     default:
-        return mcpi_from_bf16(((const uint16_t *)array)[k]);
+        return mcpi_from_16(type, ((const uint16_t *)array)[k]);
     }
 }
 
@@ -100,20 +115,6 @@ static int factor(int nb, double *D, double largest)
         pivot_column[k] = reciprocal;
     }
     return -1;
-}
-
-void mcpi_solve_block(int nb, const double *LU, const double *b, double *x)
-{
-    for (int i = 0; i < nb; i++)
-        x[i] = b[i];
-    for (int k = 0; k < nb; k++)
-        for (int i = k + 1; i < nb; i++)
-            x[i] -= LU[k * nb + i] * x[k];
-    for (int k = nb - 1; k >= 0; k--) {
-        x[k] *= LU[k * nb + k];
-        for (int i = 0; i < k; i++)
-            x[i] -= LU[k * nb + i] * x[k];
-    }
 }
 
 /* --- rows --- */
@@ -220,7 +221,7 @@ void mcpi_system_destroy(mcpi_system_t *system)
     RT_FREE_ALL(RT_HOST, system->exponent, system->O, system->LU, system->R, system);
 }
 
-/* --- O in chunks (chunks.h) --- */
+/* --- O in chunks (portable.h) --- */
 
 static int64_t first_chunk(const mcpi_system_t *system, int64_t row)
 {

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "blocks.h"
-#include "lookups.h"
 
 /* Reads the next tag of a list and moves *at behind it and its comma. Returns false if it is no
  * tag. */

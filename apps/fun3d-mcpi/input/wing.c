@@ -148,8 +148,8 @@ rt_mesh_t *mcpi_wing_new(const mcpi_wing_t *wing, int rank, int ranks, mcpi_piec
     make_vertices(&f, mesh);
     if (piece)
         *piece = piece_of(&f, mesh->vertices, part, rank);
-    RT_FREE_ALL(RT_HOST, f.height, f.own, f.base, part);
-    mcpi_surface_destroy(&f.s);
+    RT_FREE_ALL(RT_HOST, f.height, f.own, f.base, part, f.s.corner, f.s.across, f.s.u,
+                f.s.priority);
     return mesh;
 }
 

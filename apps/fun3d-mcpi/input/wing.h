@@ -29,7 +29,6 @@ static inline int64_t mcpi_previous_side(int64_t side)
 
 /* Makes half an octahedron sphere of n: 2n^2 + 2n + 1 columns, 4n^2 triangles. */
 void mcpi_surface_new(mcpi_surface_t *s, int64_t n, uint64_t seed);
-void mcpi_surface_destroy(mcpi_surface_t *s);
 
 /* --- cells.c --- */
 

@@ -12,7 +12,7 @@
 #include "config.h"
 #include <math.h>
 #include <string.h>
-#include "flow_judge.h"
+#include "judge.h"
 
 enum { NB = MCPI_Q };
 /* In addition: R and A are sums in another order than the oracle's. */
@@ -24,18 +24,6 @@ typedef struct {
     const mcpi_state_left_t *left; /* what a solve left */
     rt_verdict_t *verdict;
 } bench_t;
-
-static void check_ghosts(const bench_t *b)
-{
-    const mcpi_problem_t *p = b->m->problem;
-    const size_t all = (size_t)(NB * (b->m->field.rows + b->m->field.ghosts));
-    double *after = rt_clone(b->left->w, all, sizeof *after, RT_HOST);
-    mcpi_halo_copy(p->halo, p->part->colours, -1, NB, after);
-    double differ = memcmp(b->left->w, after, all * sizeof *after) != 0;
-    rt_comm_max(&differ, 1);
-    rt_verdict_true(b->verdict, "ghosts of the state are what their owners have", differ == 0);
-    RT_FREE(after, RT_HOST);
-}
 
 static void check_positive(const bench_t *b)
 {
@@ -124,13 +112,14 @@ static void check_left(const bench_t *b)
         check_converged(b);
     else
         check_path(b);
-    check_ghosts(b);
+    mcpi_check_ghosts(b->m->problem, NB, b->left->w,
+                      "ghosts of the state are what their owners have", b->verdict);
 }
 
 void mcpi_march_verify_after(void *march, rt_verdict_t *verdict)
 {
     mcpi_march_t *m = march;
-    mcpi_march_t *ref = mcpi_flow_reference_new(m);
+    mcpi_march_t *ref = mcpi_march_new(m->problem, rt_app_rung(&mcpi_app, "flow-reference"));
     mcpi_march_keep(m, RT_KEEP_NOTHING); /* what is there now */
     for (int why = 0; why < RT_KEEPS; why++)
         if (m->left[why].w)

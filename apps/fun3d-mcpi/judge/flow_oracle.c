@@ -12,25 +12,19 @@
 #include "config.h"
 #include <math.h>
 #include <string.h>
-#include "flow_judge.h"
+#include "judge.h"
 
 enum { ROUNDINGS = 8, DISTURBANCE_SEED = 17 };
 #define DISTURBANCE 0x1p-24
 
-double *mcpi_flow_take(const mcpi_march_t *m, const double *x, int64_t n)
-{
-    double *host = RT_NEW(double, (size_t)n, RT_HOST);
-    rt_copy(host, RT_HOST, x, m->space, (size_t)n * sizeof *host);
-    return host;
-}
-
-/* Copies bytes of each row i to to + first[i] * unit: from x in order, or from the places at[]. */
+/* Copies what each row i has to to + first[i] * unit, or if first is NULL to to + i * unit: from x in
+ * order, or from the places at[]. */
 static void take_rows(const mcpi_march_t *m, const void *x, const uint64_t *at,
                       const int64_t *first, size_t unit, unsigned char *to)
 {
     const size_t rows = (size_t)m->field.rows;
     if (!at) {
-        rt_copy(to, RT_HOST, x, m->space, (size_t)first[rows] * unit);
+        rt_copy(to, RT_HOST, x, m->space, (first ? (size_t)first[rows] : rows) * unit);
         return;
     }
     unsigned char *all = RT_NEW(unsigned char, m->places.bytes, RT_HOST);
@@ -38,8 +32,8 @@ static void take_rows(const mcpi_march_t *m, const void *x, const uint64_t *at,
     rt_copy(all, RT_HOST, x, m->space, m->places.bytes);
     rt_copy(place, RT_HOST, at, m->space, rows * sizeof *place);
     for (size_t i = 0; i < rows; i++)
-        memcpy(to + (size_t)first[i] * unit, all + place[i],
-               (size_t)(first[i + 1] - first[i]) * unit);
+        memcpy(to + (first ? (size_t)first[i] : i) * unit, all + place[i],
+               (first ? (size_t)(first[i + 1] - first[i]) : 1) * unit);
     RT_FREE_ALL(RT_HOST, place, all);
 }
 
@@ -79,13 +73,8 @@ void *mcpi_flow_take_O(const mcpi_march_t *m)
 
 double *mcpi_flow_take_rows(const mcpi_march_t *m, const void *x, const uint64_t *at, size_t values)
 {
-    const int64_t rows = m->field.rows;
-    double *to = RT_NEW(double, (size_t)rows *values, RT_HOST);
-    int64_t *first = RT_NEW(int64_t, (size_t)rows + 1, RT_HOST);
-    for (int64_t i = 0; i <= rows; i++)
-        first[i] = i;
-    take_rows(m, x, at, first, values * sizeof *to, (unsigned char *)to);
-    RT_FREE(first, RT_HOST);
+    double *to = RT_NEW(double, (size_t)m->field.rows *values, RT_HOST);
+    take_rows(m, x, at, NULL, values * sizeof *to, (unsigned char *)to);
     return to;
 }
 
@@ -106,11 +95,6 @@ double mcpi_flow_unit(const mcpi_march_t *m)
     const mcpi_config_t *c = m->problem->config;
     const bool fp64 = m->kernels->always_fp64 || (c->dq == MCPI_FP64 && c->accumulate == MCPI_FP64);
     return fp64 ? RT_EPS : 0x1p-24;
-}
-
-mcpi_march_t *mcpi_flow_reference_new(const mcpi_march_t *m)
-{
-    return mcpi_march_new(m->problem, rt_app_rung(&mcpi_app, "flow-reference"));
 }
 
 /* Steps; u > 0: disturbed. Fills norm[] of the first steps, over the first. */

@@ -3,7 +3,7 @@
  *
  * Before timing, on a state, a step and updates drawn from a seed that no rung can know: slopes, R,
  * rate, norm, the blocks of A, L U = D, the right-hand side, sweeps, and the update, each against
- * the definition (flow/reference.h) with what the rung's own phase before it made.
+ * the definition (flow/flow.h) with what the rung's own phase before it made.
  *
  * flow_left.c judges what a timed solve leaves behind.
  *
@@ -17,7 +17,6 @@
 #include <math.h>
 #include <string.h>
 #include "base/threads.h"
-#include "flow_judge.h"
 #include "judge.h"
 #include "judge/compare.h"
 
@@ -52,7 +51,7 @@ static void put_state(bench_t *b)
     static const double size = 0.05;
     for (int64_t i = 0; i < b->all; i++)
         for (int v = 0; v < NB; v++) {
-            const uint64_t at = (uint64_t)mcpi_vertex_of(p, i) * NB + (uint64_t)v;
+            const uint64_t at = (uint64_t)p->part->vertex[i] * NB + (uint64_t)v;
             const bool scaled = v == 0 || v == NB - 1;
             const double stream = m->field.gas.stream[v];
             const double random = size * rt_random(at, b->seed + STATE_SEED);
@@ -81,8 +80,8 @@ static void take_state(bench_t *b)
     b->host.surface = g->surface;
     b->host.side_of = g->side_of;
     b->host.side = g->side;
-    b->host.outside = mcpi_flow_take(b->m, b->m->outside, NB * b->rows);
-    b->host.w = mcpi_flow_take(b->m, b->m->field.w, NB * b->all);
+    b->host.outside = mcpi_march_take(b->m, b->m->outside, NB * b->rows);
+    b->host.w = mcpi_march_take(b->m, b->m->field.w, NB * b->all);
 }
 
 /* --- slopes and residual --- */
@@ -103,7 +102,7 @@ static void check_slopes(bench_t *b)
 {
     mcpi_march_t *m = b->m;
     double worst = 0;
-    b->host.gradient = mcpi_flow_take(m, m->field.gradient, 3 * NB * b->all);
+    b->host.gradient = mcpi_march_take(m, m->field.gradient, 3 * NB * b->all);
 #pragma omp parallel for schedule(static) reduction(max : worst)
     for (int64_t i = 0; i < b->rows; i++) {
         double M[3][3], right[NB][3], size[NB][3], norm = 0;
@@ -130,8 +129,8 @@ static void check_slopes(bench_t *b)
 static void check_residual(bench_t *b)
 {
     mcpi_march_t *m = b->m;
-    double *R = mcpi_flow_take(m, m->field.R, NB * b->rows);
-    double *rate = mcpi_flow_take(m, m->field.rate, b->rows);
+    double *R = mcpi_march_take(m, m->field.R, NB * b->rows);
+    double *rate = mcpi_march_take(m, m->field.rate, b->rows);
     double worst[2] = {0, 0}, sum = 0;
 #pragma omp parallel for schedule(static) reduction(max : worst[:2]) reduction(+ : sum)
     for (int64_t i = 0; i < b->rows; i++) {
@@ -200,7 +199,7 @@ static void check_blocks(bench_t *b, blocks_t *made)
     m->phases->jacobian(f);
     made->O = mcpi_flow_take_O(m);
     made->D = mcpi_flow_take_rows(m, f->LU, f->LU_at, BLOCK);
-    made->scale = mcpi_flow_take(m, f->scale, b->rows);
+    made->scale = mcpi_march_take(m, f->scale, b->rows);
     const size_t each = (size_t)(2 * m->problem->part->longest) * BLOCK;
     double *scratch = RT_NEW(double, (size_t)rt_threads() * each, RT_HOST);
 #pragma omp parallel reduction(max : worst[:3])
@@ -300,7 +299,7 @@ static void check_update(bench_t *b)
     mcpi_put_dq(m->sweeper, dq);
     mcpi_get_dq(m->sweeper, dq); /* as it was rounded */
     scaled[0] = (double)m->phases->update(&m->field).scaled;
-    double *got = mcpi_flow_take(m, m->field.w, NB * b->rows);
+    double *got = mcpi_march_take(m, m->field.w, NB * b->rows);
     for (int64_t i = 0; i < b->rows; i++) {
         double want[NB], size = 0;
         memcpy(want, b->host.w + NB * i, sizeof want);

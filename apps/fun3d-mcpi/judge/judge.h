@@ -1,10 +1,11 @@
 /*
- * judge.h - what verify.c judges with: the reference's dQ, and how much a rung may differ from it.
+ * judge.h - what the judges of both ladders judge with: the reference's dQ and the oracle's steps,
+ * how much a rung may differ from them, and host copies of what it made.
  */
 #ifndef MCPI_JUDGE_H
 #define MCPI_JUDGE_H
 
-#include "../mcpi.h"
+#include "../flow/march.h"
 
 /* What the reference makes of an R in all sweeps; one block of memory, which for the problem's R
  * mcpi_problem_destroy frees. */
@@ -21,7 +22,6 @@ typedef struct {
     const mcpi_system_t *system;
     const mcpi_part_t *part;
     int nb;
-    size_t values;      /* of rows */
     size_t all;         /* of rows and ghosts */
     double u_sum, u_dq; /* unit roundoffs */
     double *R;          /* [rows][nb] that is being judged */
@@ -42,8 +42,9 @@ static inline double mcpi_larger_unit(const mcpi_bench_t *t)
     return t->u_sum > t->u_dq ? t->u_sum : t->u_dq;
 }
 
-/* Updates the ghosts of a colour of a host array; -1: of all colours. */
-void mcpi_update_ghosts(const mcpi_bench_t *t, int colour, double *x);
+/* Checks that the ghosts of x [rows + ghosts][nb] are what their owners have. Collective. */
+void mcpi_check_ghosts(const mcpi_problem_t *p, int nb, const double *x, const char *name,
+                       rt_verdict_t *verdict);
 /* Computes one colour by the reference into dq, and e, if it is not NULL, for unit roundoff u. */
 void mcpi_oracle_colour(const mcpi_bench_t *t, const double *R, int colour, double u, double *dq,
                         double *e);
@@ -65,5 +66,31 @@ double mcpi_error(const double *got, const double *want, const double *e, int64_
 double mcpi_rounded(double x, mcpi_type_t type);
 /* Returns |LU - scale D| of one block, of nb rows, over 16 times its rounding error. */
 double mcpi_factor_error(int nb, const double *LU, const double *D, double scale);
+
+/* --- the ladder flow --- */
+
+/* What the oracle's steps come to; one block of memory, which for draw 0 mcpi_problem_destroy
+ * frees. */
+typedef struct {
+    double effect; /* of draw 0: the largest difference of a state, as below, per unit roundoff */
+    double norm[MCPI_JUDGED_STEPS]; /* of the first steps, over the first */
+    double state[];                 /* [rows][5] */
+} mcpi_flow_oracle_t;
+
+/* How many times the measured effect of roundings a rung may differ from the oracle. */
+static const double mcpi_flow_sample = 64;
+
+/* Returns the larger unit roundoff of dQ and of the sums of O dQ, as they were asked for. */
+double mcpi_flow_unit(const mcpi_march_t *m);
+
+/* Returns the largest |a - b| of all states of all ranks; density and pressure over `scale`. */
+double mcpi_flow_difference(int64_t rows, const double *a, const double *b, double scale);
+/* Returns *known, the oracle of a draw's steps, which ref makes if it is NULL. */
+const mcpi_flow_oracle_t *mcpi_flow_oracle_get(mcpi_march_t *ref, uint64_t draw, void **known);
+/* As mcpi_march_take, of what the sweeps read: O in block CSR whatever the rung's layout, and `values` of each row
+ * of x, which are at[] bytes from x on; in order, if that is NULL. */
+void *mcpi_flow_take_O(const mcpi_march_t *m);
+double *mcpi_flow_take_rows(const mcpi_march_t *m, const void *x, const uint64_t *at,
+                            size_t values);
 
 #endif

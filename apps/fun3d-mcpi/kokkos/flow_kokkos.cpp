@@ -14,7 +14,6 @@
 #include "machine/kokkos.hpp"
 #include "../cuda/types.hpp"
 #include "../flow/node.h"
-#include "../input/narrow.h"
 
 namespace
 {
@@ -55,13 +54,6 @@ double norm(const mcpi_field_t *field, const void *before)
 
 /* --- Jacobian --- */
 
-struct Half {
-    uint16_t bits;
-};
-struct Bfloat {
-    uint16_t bits;
-};
-
 KOKKOS_INLINE_FUNCTION void put(double *to, double x)
 {
     *to = x;
@@ -70,11 +62,11 @@ KOKKOS_INLINE_FUNCTION void put(float *to, double x)
 {
     *to = static_cast<float>(x);
 }
-KOKKOS_INLINE_FUNCTION void put(Half *to, double x)
+KOKKOS_INLINE_FUNCTION void put(mcpi_half_t *to, double x)
 {
     to->bits = mcpi_narrow(x, 10, 15);
 }
-KOKKOS_INLINE_FUNCTION void put(Bfloat *to, double x)
+KOKKOS_INLINE_FUNCTION void put(mcpi_bfloat_t *to, double x)
 {
     to->bits = mcpi_narrow(x, 7, 127);
 }
@@ -122,7 +114,7 @@ template <class O> void jacobian_in(const mcpi_field_t &f)
 
 void jacobian(const mcpi_field_t *f)
 {
-    mcpi_fixed_offdiagonal<Half, Bfloat>(
+    mcpi_fixed_offdiagonal<mcpi_half_t, mcpi_bfloat_t>(
         f->offdiagonal, [&](auto o) { jacobian_in<typename decltype(o)::type>(*f); });
 }
 

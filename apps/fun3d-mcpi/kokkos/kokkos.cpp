@@ -2,7 +2,7 @@
  * kokkos.cpp - the rows of a colour through Kokkos: one source for CPUs and GPUs.
  *
  * Idea: on a GPU a member of a team owns one component of one row, as in six-rows, so that no sum
- * is split. O lies as members read it (input/chunks.h): neighbours take neighbouring 16 bytes, and
+ * is split. O lies as members read it (input/portable.h): neighbours take neighbouring 16 bytes, and
  * each has several such loads in flight. dQ of the neighbours comes into the team's scratch memory
  * first, by one load per block and component, and the stream of dQ there has the order of the
  * stream of O. The components meet in scratch memory, where one member per row solves. On a CPU
@@ -17,7 +17,6 @@
 #include "app/team.h"
 #include "machine/kokkos.hpp"
 #include "../cuda/types.hpp"
-#include "../input/narrow.h"
 
 namespace
 {
@@ -32,13 +31,6 @@ constexpr int ROWS = 12, CHUNKS = rt_kokkos::on_host ? 2 : 8,
 
 /* --- what O is stored in --- */
 
-struct Half {
-    uint16_t bits;
-};
-struct Bfloat {
-    uint16_t bits;
-};
-
 KOKKOS_INLINE_FUNCTION double value(double x)
 {
     return x;
@@ -47,7 +39,7 @@ KOKKOS_INLINE_FUNCTION float value(float x)
 {
     return x;
 }
-KOKKOS_INLINE_FUNCTION float value(Half x)
+KOKKOS_INLINE_FUNCTION float value(mcpi_half_t x)
 {
 #if defined(__CUDA_ARCH__)
     __half_raw raw;
@@ -57,7 +49,7 @@ KOKKOS_INLINE_FUNCTION float value(Half x)
     return mcpi_widen_fp16(x.bits);
 #endif
 }
-KOKKOS_INLINE_FUNCTION float value(Bfloat x)
+KOKKOS_INLINE_FUNCTION float value(mcpi_bfloat_t x)
 {
     return mcpi_widen_bf16(x.bits);
 }
@@ -253,7 +245,7 @@ void launch(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
 
 void rows_in_chunks(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
 {
-    mcpi_fixed_types<Half, Bfloat>(view, [&](auto o, auto q, auto sum) {
+    mcpi_fixed_types<mcpi_half_t, mcpi_bfloat_t>(view, [&](auto o, auto q, auto sum) {
         using O = typename decltype(o)::type;
         using Q = typename decltype(q)::type;
         using Sum = typename decltype(sum)::type;
