@@ -57,6 +57,7 @@ typedef struct {
 
 void *nek_problem_new(const rt_run_t *run, void *input);
 void nek_problem_destroy(void *problem);
+void nek_reference_destroy(nek_reference_t *reference);
 void nek_digest(const void *problem, rt_digest_t *digest);
 /* Finds the points of local element e along each direction that no other rank has: [from, to). */
 void nek_own_points(const nek_config_t *config, int64_t e, int from[3], int to[3]);
@@ -143,15 +144,9 @@ void nek_solve_by_lines(nek_solver_t *s);
 /* Makes the outputs of a solve unusable (NaN). */
 void nek_erase(nek_solver_t *s);
 void nek_spoil(void *solver, uint64_t draw, rt_keep_t keep);
-/* Copies what the last solve left to new host arrays; frees them. */
-nek_left_t nek_left_new(const nek_solver_t *s);
 void nek_left_destroy(nek_left_t *left);
 /* Fills b[points] (host) with the right-hand side of that draw. */
 void nek_draw(const nek_problem_t *p, uint64_t draw, double *b);
-
-/* Returns the levels of the problem's preconditioner, which the first call makes; NULL if the rung
- * has none. Collective. */
-struct nek_levels *nek_levels(nek_problem_t *p, const nek_kernels_t *kernels);
 
 /* --- judge/verify.c --- */
 
@@ -161,7 +156,6 @@ void nek_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict);
 void nek_verify_after(void *solver, rt_verdict_t *verdict);
 /* Solves the problem with the rung `reference`, unless that was done before. */
 void nek_reference_solve(nek_problem_t *problem);
-void nek_reference_destroy(nek_reference_t *reference);
 
 /* Returns the solution for the ladder solve, which the first call makes. Collective. */
 const nek_reference_t *nek_target(nek_problem_t *p);

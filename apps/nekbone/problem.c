@@ -239,6 +239,13 @@ void *nek_problem_new(const rt_run_t *run, void *input)
     return p;
 }
 
+void nek_reference_destroy(nek_reference_t *reference)
+{
+    RT_FREE(reference->x, RT_HOST);
+    RT_FREE(reference->history, RT_HOST);
+    RT_FREE(reference->sensitivity, RT_HOST);
+}
+
 void nek_problem_destroy(void *problem)
 {
     nek_problem_t *p = problem;

@@ -87,6 +87,13 @@ nek_solver_t *nek_solver_borrow(nek_problem_t *p, const rt_rung_t *rung, const n
     return s;
 }
 
+void nek_left_destroy(nek_left_t *left)
+{
+    RT_FREE(left->x, RT_HOST);
+    RT_FREE(left->r, RT_HOST);
+    RT_FREE(left->history, RT_HOST);
+}
+
 void nek_solver_destroy(void *solver)
 {
     nek_solver_t *s = solver;
@@ -151,13 +158,6 @@ double nek_update_xr(nek_solver_t *s, double alpha, const double *p, const doubl
     rt_comm_sum(&rr, 1);
     rt_timer_stop("update_xr");
     return rr;
-}
-
-struct nek_levels *nek_levels(nek_problem_t *p, const nek_kernels_t *kernels)
-{
-    if (!p->levels && nek_precond(p->config, kernels) == NEK_SCHWARZ)
-        p->levels = nek_levels_new(p->config, p->run->opt.transport);
-    return p->levels;
 }
 
 /* Makes z of r; returns r.z. */

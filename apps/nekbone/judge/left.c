@@ -10,7 +10,8 @@
 #include "base/threads.h"
 #include "judge/compare.h"
 
-nek_left_t nek_left_new(const nek_solver_t *s)
+/* Copies what the last solve left to new host arrays. */
+static nek_left_t left_new(const nek_solver_t *s)
 {
     const size_t points = (size_t)s->view.points;
     nek_left_t left = {.draw = s->draw, .done = s->done};
@@ -20,13 +21,6 @@ nek_left_t nek_left_new(const nek_solver_t *s)
     rt_copy(left.r, RT_HOST, s->r, s->space, points * sizeof(double));
     left.history = rt_clone(s->history, (size_t)s->iterations + 1, sizeof(double), RT_HOST);
     return left;
-}
-
-void nek_left_destroy(nek_left_t *left)
-{
-    RT_FREE(left->x, RT_HOST);
-    RT_FREE(left->r, RT_HOST);
-    RT_FREE(left->history, RT_HOST);
 }
 
 /* Every value of b is drawn anew, with the same mean and spread, and alike for copies of a point. */
@@ -48,7 +42,7 @@ void nek_spoil(void *solver, uint64_t draw, rt_keep_t keep)
     nek_solver_t *s = solver;
     if (keep) {
         nek_left_destroy(&s->kept[keep]);
-        s->kept[keep] = nek_left_new(s);
+        s->kept[keep] = left_new(s);
     }
     nek_erase(s);
     s->draw = draw;

@@ -115,13 +115,6 @@ nek_reference_t nek_oracle_solve(nek_solver_t *s)
     return made;
 }
 
-void nek_reference_destroy(nek_reference_t *reference)
-{
-    RT_FREE(reference->x, RT_HOST);
-    RT_FREE(reference->history, RT_HOST);
-    RT_FREE(reference->sensitivity, RT_HOST);
-}
-
 void nek_reference_solve(nek_problem_t *p)
 {
     if (p->reference.x)

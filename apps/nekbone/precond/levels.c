@@ -221,17 +221,19 @@ static void fill_level(const nek_config_t *config, nek_levels_t *levels, int l, 
         nek_fill_patches(config, lengths, level);
 }
 
-nek_levels_t *nek_levels_new(const nek_config_t *config, const char *transport)
+nek_levels_t *nek_levels(nek_problem_t *p, const nek_kernels_t *kernels)
 {
+    const nek_config_t *config = p->config;
     int degree[NEK_MOST_LEVELS];
+    if (p->levels || nek_precond(config, kernels) != NEK_SCHWARZ)
+        return p->levels;
     const double begin = rt_clock();
-    nek_levels_t *levels = RT_NEW(nek_levels_t, 1, RT_HOST);
+    nek_levels_t *levels = p->levels = RT_NEW(nek_levels_t, 1, RT_HOST);
     memset(levels, 0, sizeof *levels);
-    levels->config = config;
     levels->count = nek_level_degrees(config, degree);
     double *lengths = nek_edge_lengths(config);
     for (int l = 0; l < levels->count; l++)
-        fill_level(config, levels, l, degree[l], lengths, transport);
+        fill_level(config, levels, l, degree[l], lengths, p->run->opt.transport);
     fill_stencil(config, levels);
     levels->coarse_order = coarse_order(config);
     RT_FREE(lengths, RT_HOST);

@@ -230,7 +230,6 @@ void nek_single_set_up(nek_solver_t *s)
     data_t *d = s->precond = RT_NEW(data_t, 1, RT_HOST);
     memset(d, 0, sizeof *d);
     d->ops = s->kernels->preconditioner->ops;
-    d->config = s->problem->config;
     d->count = levels->count;
     for (int l = 0; l < d->count; l++)
         new_level(s, &levels->level[l], &d->level[l]);

@@ -62,7 +62,6 @@ typedef struct {
 } nek_level_t;
 
 typedef struct nek_levels {
-    const nek_config_t *config;
     int count;
     nek_level_t level[NEK_MOST_LEVELS];
     /* The operator of degree 1: [27][nodes], 0 at the boundary; [nodes] 1 / diagonal */
@@ -76,8 +75,9 @@ typedef struct nek_levels {
 int nek_precond(const nek_config_t *config, const nek_kernels_t *kernels);
 /* Fills the degrees of the levels, finest first: thirds, down to 1. Returns their number. */
 int nek_level_degrees(const nek_config_t *config, int degree[NEK_MOST_LEVELS]);
-/* Makes the levels for schwarz. Collective. */
-nek_levels_t *nek_levels_new(const nek_config_t *config, const char *transport);
+/* Returns the levels of the problem's preconditioner, which the first call makes; NULL if the rung
+ * has none. Collective. */
+nek_levels_t *nek_levels(nek_problem_t *p, const nek_kernels_t *kernels);
 void nek_levels_destroy(nek_levels_t *levels);
 /* Makes a halo of a level's grid: sums complete points that several ranks have, copies bring the
  * ring. NULL on one rank. Collective. */
@@ -180,7 +180,6 @@ typedef struct {
 /* What a rung over nek_precond_ops_t keeps in nek_solver_t.precond. */
 typedef struct {
     const nek_precond_ops_t *ops;
-    const nek_config_t *config;
     int count;
     nek_single_level_t level[NEK_MOST_LEVELS];
     nek_coarse_view_t coarse;
