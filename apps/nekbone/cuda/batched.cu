@@ -283,7 +283,7 @@ static void launch(const nek_view_t *view, const product_t &p, int lane, cudaStr
 }
 
 /* Three products one after the other, each with its own timer. */
-static void in_turn(const nek_view_t *view, const product_t (&products)[3])
+static void one_by_one(const nek_view_t *view, const product_t (&products)[3])
 {
     for (const product_t &p : products) {
         rt_timer_start(parameters[p.along].name, RT_CUDA);
@@ -330,9 +330,9 @@ static void batched_ax(const nek_view_t *view, const double *u, double *w)
     if (view->choice && view->choice[STREAMS] == 1)
         at_once(view, derivatives);
     else
-        in_turn(view, derivatives);
+        one_by_one(view, derivatives);
     apply_factors(view, ur);
-    in_turn(view, transposed); /* all add to w */
+    one_by_one(view, transposed); /* all add to w */
 }
 
 static const char *refuse_choice(const void *options, const int *choice)

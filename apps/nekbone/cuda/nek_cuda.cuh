@@ -13,7 +13,7 @@ template <int n> struct nek_matrix {
     double at[n * n];
 };
 
-/* What a multiprocessor of an A100, H100 or H200 holds. */
+/* Of a multiprocessor of an A100, H100 or H200. */
 constexpr int NEK_REGISTERS = 65536, NEK_THREADS_RESIDENT = 2048;
 
 /* Bytes of shared memory of an H100 or H200: what a multiprocessor has, and what the system takes

@@ -10,7 +10,7 @@
  *                              8 corners
  *     interior                 m^3
  *
- * These are as many values as before, so v takes the place of w. A face looks the same from both
+ * These are as many values as before, so v replaces w. A face looks the same from both
  * sides: Q Q^T adds two arrays of m^2 values, four of m at an edge and eight values at a corner,
  * and does not touch the interiors. No index per point is stored: a face is known by its first
  * position in either element.

@@ -39,7 +39,7 @@ static inline int nek_choice_per_block(int n, const int *choice)
     return value == 0 ? nek_elements_a_block(n) : atoi(nek_per_block_values[value]);
 }
 
-/* Returns why a block cannot have so many elements, or NULL. extra(n): doubles per element beyond
+/* Returns why a block cannot have per_block elements, or NULL. extra(n): doubles per element beyond
  * the operator's. */
 template <class Extra>
 const char *nek_refuse_line_choice(const nek_config_t *config, int per_block, bool bulk,
@@ -49,7 +49,7 @@ const char *nek_refuse_line_choice(const nek_config_t *config, int per_block, bo
     nek_fixed_n<NEK_FIXED_N>(config->n, [&](auto N) {
         constexpr int n = N();
         if (per_block * n * n > nek_shape<n>::threads)
-            reason = "so many elements need more threads than the block is compiled for";
+            reason = "that many elements need more threads than the block is compiled for";
         else if (nek_line_bytes<n>(per_block, bulk ? nek_factors<n, NEK_BULK>::shared : 0,
                                    extra(n)) > nek_most_shared())
             reason = "a block cannot have so much shared memory";
@@ -127,7 +127,7 @@ template <class Kernel> int nek_fit(Kernel *kernel, int threads, size_t shared)
 }
 
 /* Prepares the launch of a kernel over elements: allows its shared memory, and starts as many blocks
- * as are resident if they take elements in turn. */
+ * as are resident if each takes several elements. */
 template <class Factors, class Kernel>
 void nek_set_up_launch(nek_launch_t *l, Kernel *kernel, size_t shared)
 {
@@ -137,7 +137,7 @@ void nek_set_up_launch(nek_launch_t *l, Kernel *kernel, size_t shared)
         l->blocks = most;
 }
 
-/* Returns what "auto" means for the factors in `fused` and `onepass`, whose kernel needs so much
+/* Returns what "auto" means for the factors in `fused` and `onepass`, whose kernel needs that much
  * shared memory per block with copies of the factors. The reasons are in those files. */
 enum { NEK_BULK_FROM_N = 13 };
 template <int n> nek_source nek_automatic_source(size_t bytes_of_bulk)

@@ -12,7 +12,7 @@
  *     Pass(a, it, spare) reads the scalars of iteration `it`; spare: the thread's first value of the
  *                        shared memory behind the operator's
  *     pass(...)          makes the pass over one element per group of threads of a block. It calls
- *                        look_ahead() after its loads, for blocks that take several elements in turn.
+ *                        look_ahead() after its loads, for blocks that take several elements.
  */
 #ifndef NEK_LINE_CG_CUH
 #define NEK_LINE_CG_CUH

@@ -244,7 +244,7 @@ static inline void nek_scalars_memory(const nek_config_t *config, int64_t blocks
 }
 
 /* Copies history and coefficients to s, when the stream is idle. */
-static inline void nek_scalars_tell(const nek_scalars_t *scalars, nek_solver_t *s)
+static inline void nek_scalars_get(const nek_scalars_t *scalars, nek_solver_t *s)
 {
     const double *rr = scalars->host, *alpha = rr + scalars->iterations + 1;
     const double *beta = alpha + scalars->iterations + 1;
@@ -282,7 +282,7 @@ void nek_run_solve(rt_replay_t *replay, const nek_scalars_t *scalars, nek_solver
         enqueue(replayed, s->iterations);
     rt_timer_stop("cg");
     RT_CUDA(cudaStreamSynchronize(rt_stream()));
-    nek_scalars_tell(scalars, s);
+    nek_scalars_get(scalars, s);
 }
 
 #endif

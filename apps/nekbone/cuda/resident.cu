@@ -4,13 +4,13 @@
  * Idea: below some hundred elements an iteration of `onepass` is two kernels that start, fetch what
  * the kernel before has just written, and end. Here a block keeps its element for the whole solve:
  * r, p, s, x never leave the multiprocessor, and blocks exchange only surfaces and two sums.
- * Chronopoulos and Gear's CG needs both at the same place of the iteration:
+ * Chronopoulos and Gear's CG needs both at the same point of the iteration:
  *
  *     p = r + beta p,  s = w + beta s,  x += alpha p,  r -= alpha s     (s is A p)
  *     w = A r;  gamma = r.r,  delta = r.w                               one exchange
  *     beta = gamma / gamma',  alpha = gamma / (delta - beta gamma / alpha')
  *
- * There is no barrier between blocks and no flag: a value travels with the number of its turn in
+ * There is no barrier between blocks and no flag: a value travels with the number of its epoch in
  * the same 16 bytes, and a thread that needs it reads until the number is right. Copies of a shared
  * point are added in an order in which all its elements get the same bits.
  *
@@ -32,13 +32,13 @@
 
 /* Where w of column (i, j) is kept, as positions in the surface of its element. Points inside,
  * which no other element needs, are in the operator's memory before it, at negative positions. */
-template <int n> struct places {
+template <int n> struct offsets {
     int first, rest, last, step; /* points k = 0; 1, 2, ...; n - 1 */
     bool ring;                   /* all points of the column are on the surface */
 
     /* inside, inside_step: position of point k = 0, and the step to the next point, of a column
      * that is not on a side */
-    __device__ __forceinline__ places(int i, int j, int inside, int inside_step)
+    __device__ __forceinline__ offsets(int i, int j, int inside, int inside_step)
     {
         using split = nek_split<n>;
         const bool I = i == 0 || i == n - 1, J = j == 0 || j == n - 1;
@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(together_threads<n>,
     double *const r = vectors + at.t, *const p = r + n3, *const s = p + n3, *const x = s + n3;
     unsigned *const link = reinterpret_cast<unsigned *>(vectors + 4 * n3);
     nek_column<n> weight(surface, 1, 0, at.i, at.j, a.outside[at.e], a.half);
-    places<n> place(at.i, at.j, static_cast<int>(at.planes - surface) + at.t, shape::plane);
+    offsets<n> offset(at.i, at.j, static_cast<int>(at.planes - surface) + at.t, shape::plane);
     const size_t first = static_cast<size_t>(at.e) * n3 + at.t;
     coefficients by;
     double u[n], w[n];
@@ -108,14 +108,14 @@ __global__ void __launch_bounds__(together_threads<n>,
     }
     for (int it = 0; it <= a.iterations; it++) {
         double gamma = 0, delta = 0;
-        hide(place.step);
+        hide(offset.step);
         hide(weight.weight);
         if (at.active) {
             if (it > 0) {
 #pragma unroll
                 for (int k = 0; k < n; k++) {
                     const double r_k = r[k * n2], p_k = r_k + by.beta * p[k * n2];
-                    const double s_k = surface[place.at(k)] + by.beta * s[k * n2];
+                    const double s_k = surface[offset.at(k)] + by.beta * s[k * n2];
                     p[k * n2] = p_k;
                     s[k * n2] = s_k;
                     x[k * n2] += by.alpha * p_k;
@@ -130,11 +130,11 @@ __global__ void __launch_bounds__(together_threads<n>,
         }
         if (it < a.iterations) {
             nek_line_operator(D, at, factors, u, w);
-            hide(place.step);
+            hide(offset.step);
             hide(weight.weight);
-            const long long turn = a.first + it;
+            const long long epoch = a.first + it;
             const unsigned mine =
-                (static_cast<unsigned>(turn & 1) * a.elements + at.e) * split::surface;
+                (static_cast<unsigned>(epoch & 1) * a.elements + at.e) * split::surface;
             if (at.active) {
                 /* r is read from shared memory, so u need not be kept through the operator */
 #pragma unroll
@@ -142,10 +142,10 @@ __global__ void __launch_bounds__(together_threads<n>,
                     const double r_k = r[k * n2];
                     w[k] = weight.is_masked(k) ? 0 : w[k] + a.lambda * weight.c(k) * r_k;
                     delta += r_k * w[k];
-                    surface[place.at(k)] = w[k];
-                    if (k == 0 || k == n - 1 || place.ring)
-                        store_pair(a.surface + (mine + place.at(k)),
-                                   {__double_as_longlong(w[k]), turn});
+                    surface[offset.at(k)] = w[k];
+                    if (k == 0 || k == n - 1 || offset.ring)
+                        store_pair(a.surface + (mine + offset.at(k)),
+                                   {__double_as_longlong(w[k]), epoch});
                 }
             }
         }
@@ -160,7 +160,7 @@ __global__ void __launch_bounds__(together_threads<n>,
             a.r[first + k * n2] = r[k * n2];
         }
     }
-    coefficients::tell(a);
+    coefficients::publish(a);
 }
 
 /* --- the solve --- */
@@ -172,7 +172,7 @@ static const rt_parameter_t parameters[] = {
      "with vectors in registers (n <= 11, one element per multiprocessor)",
      groups_values, 0}};
 
-enum form { HELD, TOGETHER, APART }; /* HELD: together, with the factors in shared memory too */
+enum form { FULL, TOGETHER, APART }; /* FULL: together, with the factors in shared memory too */
 
 typedef struct {
     resident_t resident;
@@ -182,12 +182,12 @@ typedef struct {
 /* Calls f(kernel, threads, bytes) for that form, if there is one for n. */
 template <int n, class F> static void with_form(form how, F f)
 {
-    constexpr size_t held = together_bytes<n, NEK_BULK>();
+    constexpr size_t full = together_bytes<n, NEK_BULK>();
     if (how == TOGETHER)
         f(together<n, NEK_CACHED>, together_threads<n>, together_bytes<n, NEK_CACHED>());
-    if constexpr (held <= NEK_BLOCK_SHARED)
-        if (how == HELD)
-            f(together<n, NEK_BULK>, together_threads<n>, held);
+    if constexpr (full <= NEK_BLOCK_SHARED)
+        if (how == FULL)
+            f(together<n, NEK_BULK>, together_threads<n>, full);
     if constexpr (n <= APART_MAX_N)
         if (how == APART)
             f(apart<n>, apart_threads<n>, apart_bytes<n>);
@@ -228,7 +228,7 @@ static void cg(nek_solver_t *s)
     a.first += s->iterations + 1;
     rt_timer_stop("cg");
     RT_CUDA(cudaStreamSynchronize(rt_stream()));
-    nek_scalars_tell(&a.scalars, s);
+    nek_scalars_get(&a.scalars, s);
 }
 
 static size_t surface_points(int n)
@@ -251,7 +251,7 @@ static void set_up(nek_solver_t *s)
     a.r = s->r;
     a.outside = nek_list_outside(config);
     a.surface = RT_NEW(pair_t, surfaces, RT_DEVICE);
-    rt_fill(a.surface, RT_DEVICE, 0, surfaces * sizeof(pair_t)); /* turn 0 belongs to no
+    rt_fill(a.surface, RT_DEVICE, 0, surfaces * sizeof(pair_t)); /* epoch 0 belongs to no
                                                                   * iteration */
     a.sums = RT_NEW(pair_t, 2 * elements, RT_DEVICE);
     rt_fill(a.sums, RT_DEVICE, 0xff, 2 * elements * sizeof(pair_t));
@@ -265,7 +265,7 @@ static void set_up(nek_solver_t *s)
     a.scalars = nek_scalars_new(s->iterations, 0, false);
     const int groups = s->view.choice ? s->view.choice[0] : 0;
     auto fits = [&](form how) { return a.elements <= capacity(config->n, how); };
-    d->how = groups == 2 || (groups == 0 && fits(APART)) ? APART : fits(HELD) ? HELD : TOGETHER;
+    d->how = groups == 2 || (groups == 0 && fits(APART)) ? APART : fits(FULL) ? FULL : TOGETHER;
     nek_fixed_n<NEK_FIXED_N>(config->n, [&](auto n) {
         with_form<n()>(d->how,
                        [](auto kernel, int, size_t bytes) { nek_allow_shared(kernel, bytes); });

@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(apart_threads<n>, 1)
     nek_column<n> column(surface, 1, 0, i, j, a.outside[e], a.half);
     const size_t first = static_cast<size_t>(e) * n3 + group * n2 + t;
     coefficients by;
-    int at[layers]; /* where w is, as in `places` */
+    int at[layers]; /* where w is, as in offsets */
     unsigned masked = 0;
     double r[layers], p[layers], s[layers], x[layers], g[layers][6];
 
@@ -112,9 +112,9 @@ __global__ void __launch_bounds__(apart_threads<n>, 1)
             __syncthreads(); /* the three terms of w are there */
             hide(layer);
             hide(column.weight);
-            const long long turn = a.first + it;
+            const long long epoch = a.first + it;
             const unsigned mine =
-                (static_cast<unsigned>(turn & 1) * a.elements + e) * split::surface;
+                (static_cast<unsigned>(epoch & 1) * a.elements + e) * split::surface;
             each_layer([&](int l) {
                 const double sum =
                     in_rows[l * next_row] + in_planes[l * next_plane] + in_columns[l * next_column];
@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(apart_threads<n>, 1)
                 delta += r[l] * w;
                 surface[at[l]] = w;
                 if (at[l] >= 0)
-                    store_pair(a.surface + (mine + at[l]), {__double_as_longlong(w), turn});
+                    store_pair(a.surface + (mine + at[l]), {__double_as_longlong(w), epoch});
             });
         }
         own.put(gamma, delta);
@@ -133,7 +133,7 @@ __global__ void __launch_bounds__(apart_threads<n>, 1)
         a.x[first + 3 * l * n2] = x[l];
         a.r[first + 3 * l * n2] = r[l];
     });
-    coefficients::tell(a);
+    coefficients::publish(a);
 }
 
 #endif

@@ -48,23 +48,23 @@ typedef struct {
     const double *G, *b;
     double *x, *r;
     const nek_outside_t *outside;
-    pair_t *surface;         /* [2][elements][surface]: value, turn */
+    pair_t *surface;         /* [2][elements][surface]: value, epoch */
     pair_t *sums;            /* [2][elements]: gamma and delta of each element, see with_phase */
     int elements, stride[3]; /* from an element to the next in x, y, z */
     int iterations;
     bool alone; /* no gather-scatter */
     double lambda, half;
-    long long first; /* turn of iteration 0; turns continue from one solve to the next */
+    long long first; /* epoch of iteration 0; epochs continue from one solve to the next */
     nek_scalars_t scalars;
 } resident_t;
 
-/* Marks a sum with its turn. The two sums leave no room for a mark, so the last two bits of each
- * say which turn it is of, modulo 4. A slot holds either the turn wanted or the one two before; at
- * the very start it holds all ones, which is phase 3 and not wanted then. This costs four units in
+/* Marks a sum with its epoch. The two sums leave no room for a mark, so the last two bits of each
+ * are the epoch modulo 4. A slot has either the epoch wanted or the one two before; at
+ * the very start it has all ones, which is phase 3 and not wanted then. This costs four units in
  * the last place of a part. */
-static __device__ __forceinline__ long long with_phase(double x, long long turn)
+static __device__ __forceinline__ long long with_phase(double x, long long epoch)
 {
-    return (__double_as_longlong(x) & ~3LL) | (turn & 3);
+    return (__double_as_longlong(x) & ~3LL) | (epoch & 3);
 }
 
 static __device__ __forceinline__ double without_phase(long long part)
@@ -72,9 +72,9 @@ static __device__ __forceinline__ double without_phase(long long part)
     return __longlong_as_double(part & ~3LL);
 }
 
-static __device__ __forceinline__ bool has_phase(const pair_t &sums, long long turn)
+static __device__ __forceinline__ bool has_phase(const pair_t &sums, long long epoch)
 {
-    return (((sums.value ^ turn) | (sums.mark ^ turn)) & 3) == 0;
+    return (((sums.value ^ epoch) | (sums.mark ^ epoch)) & 3) == 0;
 }
 
 /*
@@ -214,7 +214,7 @@ struct coefficients {
     }
     /* Called after the last iteration: copies them to the host, which is too far away for every
      * iteration. */
-    static __device__ void tell(const resident_t &a)
+    static __device__ void publish(const resident_t &a)
     {
         __syncthreads(); /* the last ones are stored */
         if (blockIdx.x == 0)
@@ -227,15 +227,15 @@ struct coefficients {
 template <int threads> constexpr int adding_warps = threads / 32 < 4 ? threads / 32 : 4;
 
 /* Waits for the sums of all elements, of which number e is at sums(e), and adds them to `all`. The
- * first `adding` threads call it, after they have asked for the first SUMS sums each. */
+ * first `adding` threads call it, after they have requested the first SUMS sums each. */
 template <int adding, int SUMS, class Sums>
 __device__ __forceinline__ void wait_for_sums(const resident_t &a, const Sums &sums,
-                                              const long long &turn, const int &id,
+                                              const long long &epoch, const int &id,
                                               pair_t (&part)[SUMS], block_sums<adding / 32> &all)
 {
     double gamma = 0, delta = 0;
-    auto look = [&](pair_t &got, int of) {
-        const bool late = of < a.elements && !has_phase(got, turn);
+    auto poll = [&](pair_t &got, int of) {
+        const bool late = of < a.elements && !has_phase(got, epoch);
         if (late)
             got = load_pair(sums(of));
         return late;
@@ -251,7 +251,7 @@ __device__ __forceinline__ void wait_for_sums(const resident_t &a, const Sums &s
         late = false;
 #pragma unroll
         for (int c = 0; c < SUMS; c++)
-            late |= look(part[c], id + c * adding);
+            late |= poll(part[c], id + c * adding);
     } while (__any_sync(~0u, late));
 #pragma unroll
     for (int c = 0; c < SUMS; c++)
@@ -259,7 +259,7 @@ __device__ __forceinline__ void wait_for_sums(const resident_t &a, const Sums &s
 #pragma unroll 1
     for (int first = SUMS * adding; first < a.elements; first += adding) {
         pair_t got = first + id < a.elements ? load_pair(sums(first + id)) : pair_t{};
-        while (__any_sync(~0u, look(got, first + id)))
+        while (__any_sync(~0u, poll(got, first + id)))
             ;
         add(got, first + id);
     }
@@ -270,7 +270,7 @@ __device__ __forceinline__ void wait_for_sums(const resident_t &a, const Sums &s
  * Exchanges surfaces and sums of iteration `it`: `surface`, in shared memory, becomes Q Q^T of it,
  * and `by` what follows from the sums over all elements. Before the call the element's surface has
  * been stored, its terms of the sums are in `own`, and the caller has passed a barrier. All that is
- * wanted is asked for before any of it is waited for; of the sums, SUMS per thread. Passes a
+ * wanted is requested before any of it is waited for; of the sums, SUMS per thread. Passes a
  * barrier.
  *
  * A warp waits as one, until all its lanes have what they want: if each lane continued by itself,
@@ -286,23 +286,23 @@ __device__ __forceinline__ void exchange(const resident_t &a, int it, const unsi
                   adding = 32 * adding_warps<threads>;
     int id = threadIdx.x;
     hide(id);
-    const long long turn = a.first + it;
-    const unsigned slot = static_cast<unsigned>(turn & 1) * a.elements; /* the first of this turn */
+    const long long epoch = a.first + it;
+    const unsigned slot = static_cast<unsigned>(epoch & 1) * a.elements; /* first of the epoch */
     const unsigned surface_slot = slot * split::surface;
     auto theirs = [&](unsigned at) { return a.surface + (surface_slot + at); };
     auto sums = [&](int of) { return a.sums + (slot + of); };
     const bool surfaces = it < a.iterations && !a.alone; /* none the last time */
-    /* from zero: else what a thread does not ask for is kept in registers for the next turn */
+    /* from zero: else what a thread does not request is kept in registers for the next epoch */
     pair_t face[FACES > 0 ? FACES : 1] = {}, copy[7] = {}, part[SUMS] = {};
     unsigned other[FACES > 0 ? FACES : 1] = {}, others[7] = {}; /* where they are */
 
-    /* Has this thread one in round c, if there are so many pieces? */
+    /* Returns whether this thread has one of the pieces in round c. */
     auto has = [&](int c, int pieces) {
         return (c + 1) * threads <= pieces || id + c * threads < pieces;
     };
     /* Returns the number of copies of a point on an edge or at a corner. */
     auto copies = [&](int q) { return q < split::corners ? 3 : q < split::surface ? 7 : 0; };
-    auto ask = [&](int q) {
+    auto request = [&](int q) {
         const unsigned *to = link + links<n>::first(q);
 #pragma unroll
         for (int c = 0; c < 7; c++)
@@ -313,9 +313,9 @@ __device__ __forceinline__ void exchange(const resident_t &a, int it, const unsi
             if (c < copies(q))
                 copy[c] = load_pair(theirs(others[c]));
     };
-    /* Looks again if the turn is not the one wanted; returns whether that was so. */
-    auto look = [&](pair_t &got, unsigned at) {
-        const bool late = got.mark != turn;
+    /* Loads again if the epoch is not the one wanted; returns whether that was so. */
+    auto poll = [&](pair_t &got, unsigned at) {
+        const bool late = got.mark != epoch;
         if (late)
             got = load_pair(theirs(at));
         return late;
@@ -327,7 +327,7 @@ __device__ __forceinline__ void exchange(const resident_t &a, int it, const unsi
 #pragma unroll
             for (int c = 0; c < 7; c++)
                 if (c < copies(q))
-                    late |= look(copy[c], others[c]);
+                    late |= poll(copy[c], others[c]);
         } while (__any_sync(~0u, late));
     };
     /* in the same order for all that share the point: pairs across one direction first */
@@ -346,7 +346,7 @@ __device__ __forceinline__ void exchange(const resident_t &a, int it, const unsi
     if (id == 0) {
         double gamma, delta;
         own.get(gamma, delta);
-        store_pair(sums(blockIdx.x), {with_phase(gamma, turn), with_phase(delta, turn)});
+        store_pair(sums(blockIdx.x), {with_phase(gamma, epoch), with_phase(delta, epoch)});
     }
     if (surfaces) {
 #pragma unroll
@@ -357,7 +357,7 @@ __device__ __forceinline__ void exchange(const resident_t &a, int it, const unsi
         for (int c = 0; c < FACES; c++)
             if (has(c, split::edges))
                 face[c] = load_pair(theirs(other[c]));
-        ask(rest);
+        request(rest);
     }
     if (id < adding)
 #pragma unroll
@@ -372,7 +372,7 @@ __device__ __forceinline__ void exchange(const resident_t &a, int it, const unsi
 #pragma unroll
             for (int c = 0; c < FACES; c++)
                 if (has(c, split::edges))
-                    late |= look(face[c], other[c]);
+                    late |= poll(face[c], other[c]);
         } while (__any_sync(~0u, late));
 #pragma unroll
         for (int c = 0; c < FACES; c++)
@@ -382,13 +382,13 @@ __device__ __forceinline__ void exchange(const resident_t &a, int it, const unsi
         add(rest);
 #pragma unroll 1
         for (int more = threads; more < split::surface - split::edges; more += threads) {
-            ask(rest + more);
+            request(rest + more);
             wait_for_copies(rest + more);
             add(rest + more);
         }
     }
     if (id < adding)
-        wait_for_sums<adding>(a, sums, turn, id, part, all);
+        wait_for_sums<adding>(a, sums, epoch, id, part, all);
     __syncthreads(); /* `all` and `surface` are complete */
     double gamma, delta;
     all.get(gamma, delta);

@@ -16,7 +16,7 @@
  *     patches   boxes = S (S' r32 / eigenvalues);  their part of r.z
  *                                                   read r32, S; write boxes (solve_cuda.cu)   12
  *
- * A pass with a sum has as many blocks as are resident, which take the elements in turn: each block
+ * A pass with a sum has as many blocks as are resident, which take one element after another: each block
  * ends once, with one sum.
  *
  * The lower levels run beside the patches on the second stream. An iteration is one CUDA graph; the
@@ -51,10 +51,10 @@ template <class F> static void with_n(const nek_solver_t *s, F f)
     nek_fixed_n<NEK_FIXED_N>(s->view.n, f);
 }
 
-/* Launches as many blocks as can be resident; each takes elements in turn. */
+/* Launches as many blocks as can be resident; each takes one element after another. */
 template <class Kernel, class... Arguments>
-static void launch_turns(const data_t *d, bool chained, Kernel *kernel, size_t bytes,
-                         const Arguments &...arguments)
+static void launch_resident(const data_t *d, bool chained, Kernel *kernel, size_t bytes,
+                            const Arguments &...arguments)
 {
     const int fit = nek_fit(kernel, static_cast<int>(d->launch.threads), bytes);
     const unsigned most = static_cast<unsigned>(fit * rt_device_gpu()->multiprocessors);
@@ -96,8 +96,8 @@ static void update(nek_solver_t *s, nek_stage stage, const double *from)
     const size_t bytes = transfer_bytes(d, next);
     rt_timer_start("update", s->rung->kind);
     with_n(s, [&](auto n) {
-        launch_turns(d, stage == NEK_UPDATED && !d->pcg.shared, pcg_update<n()>, bytes, d->pcg,
-                     stage, from, next ? next->J : nullptr, p->low);
+        launch_resident(d, stage == NEK_UPDATED && !d->pcg.shared, pcg_update<n()>, bytes, d->pcg,
+                        stage, from, next ? next->J : nullptr, p->low);
     });
     settle(s, stage);
     rt_timer_stop("update");
@@ -132,7 +132,7 @@ void nek_pcg_top(nek_solver_t *s, const float *boxes, const nek_level_view_t *ne
         rt_launch(false, pcg_add_levels, 1, 1024, 0, d->pcg, last.r, last.x,
                   rt_comm_rank() == 0 ? static_cast<int>(last.view.grid.nodes) : 0);
     } else {
-        with_n(s, [&](auto n) { launch_turns(d, false, pcg_dot<n()>, 0, d->pcg); });
+        with_n(s, [&](auto n) { launch_resident(d, false, pcg_dot<n()>, 0, d->pcg); });
     }
     settle(s, NEK_PRECONDITIONED);
 }
@@ -147,7 +147,7 @@ static void element(nek_solver_t *s)
         const nek_halves<n> D = nek_halve<n>(s->view.D_host);
         const size_t bytes =
             nek_line_bytes<n>(d->launch.per_block, nek_factors_ahead<n>::shared, 0);
-        launch_turns(d, true, pcg_element<n>, bytes, D, d->pcg);
+        launch_resident(d, true, pcg_element<n>, bytes, D, d->pcg);
     });
     settle(s, NEK_APPLIED);
     rt_timer_stop("element");
@@ -169,30 +169,30 @@ static void iterate(void *work)
     update(s, NEK_UPDATED, nullptr);
 }
 
-/* Waits until so many iterations have been done; returns whether the solve had ended by then, which
+/* Waits until that many iterations have been done; returns whether the solve had ended by then, which
  * is the same on all ranks. What kernels write is read while the stream is at work. Asking the stream
  * finds a GPU that is lost. */
 static bool has_ended(const data_t *d, int64_t iterations)
 {
-    volatile int64_t *told = d->pcg.told;
+    volatile int64_t *progress = d->pcg.progress;
     cudaError_t status = cudaErrorNotReady;
     for (;;) {
-        const int64_t progress = *told;
-        if (progress & 1)
-            return progress / 2 <= iterations;
-        if (progress >= 2 * iterations)
+        const int64_t now = *progress;
+        if (now & 1)
+            return now / 2 <= iterations;
+        if (now >= 2 * iterations)
             return false;
         if (status != cudaErrorNotReady)
             RT_CUDA(status);
         RT_EXPECT(status == cudaErrorNotReady, RT_ENVIRONMENT,
-                  "the GPU has told %lld of %lld half iterations", static_cast<long long>(progress),
+                  "the GPU has reported %lld of %lld half iterations", static_cast<long long>(now),
                   static_cast<long long>(2 * iterations));
         status = cudaStreamQuery(rt_stream());
     }
 }
 
 /* Copies history and coefficients to s, at the end of the solve. */
-static void tell(const data_t *d, nek_solver_t *s)
+static void get_scalars(const data_t *d, nek_solver_t *s)
 {
     std::vector<double> trace(NEK_TRACED * (static_cast<size_t>(s->done) + 1));
     rt_copy(trace.data(), RT_HOST, d->pcg.trace, RT_PINNED, trace.size() * sizeof(double));
@@ -227,7 +227,7 @@ void nek_pcg(nek_solver_t *s)
     d->pcg.lambda = s->lambda;
     const bool replays = d->on_stream && !rt_timer_enabled();
     d->pcg.tolerance = s->tolerance; /* which only the start of a solve reads, not the record */
-    *d->pcg.told = 0;
+    *d->pcg.progress = 0;
     update(s, NEK_MEASURED, s->b);
     update(s, NEK_TAKEN, s->b);
     for (int k = 0; k < s->iterations; k++) {
@@ -246,8 +246,8 @@ void nek_pcg(nek_solver_t *s)
         rt_launch(false, pcg_finish<n()>, d->launch.blocks, d->launch.threads, 0, d->pcg);
     });
     RT_CUDA(cudaStreamSynchronize(rt_stream())); /* the last iteration may still be under way */
-    s->done = static_cast<int>(*d->pcg.told / 2);
-    tell(d, s);
+    s->done = static_cast<int>(*d->pcg.progress / 2);
+    get_scalars(d, s);
 }
 
 /* --- set-up --- */
@@ -307,7 +307,7 @@ void nek_pcg_set_up(nek_solver_t *s, nek_patch_blocks_t *patch_blocks)
     const size_t traced = NEK_TRACED * (static_cast<size_t>(s->iterations) + 1);
     a.trace = RT_NEW(double, traced, RT_PINNED);
     rt_fill(a.trace, RT_PINNED, 0, traced * sizeof *a.trace); /* the last has no alpha and beta */
-    a.told = RT_NEW(int64_t, 1, RT_PINNED);
+    a.progress = RT_NEW(int64_t, 1, RT_PINNED);
     a.partial = RT_NEW(double, d->launch.blocks, s->space);
     if (p->count > 1) {
         for (int l = 0; l < p->count - 1; l++)
@@ -334,7 +334,7 @@ void nek_pcg_tear_down(nek_solver_t *s)
 {
     auto *d = static_cast<data_t *>(s->data);
     rt_replay_drop(&d->replay);
-    RT_FREE(d->pcg.told, RT_PINNED);
+    RT_FREE(d->pcg.progress, RT_PINNED);
     RT_FREE(d->pcg.trace, RT_PINNED);
     RT_FREE(d->pcg.partial, s->space);
     RT_FREE(d->pcg.energy, s->space);

@@ -80,9 +80,9 @@ typedef struct {
     double lambda, points, tolerance;
     int most_iterations;
     nek_cg_t *cg;
-    double *partial; /* [blocks] at most */
-    double *trace;   /* page-locked: [most_iterations + 1][NEK_TRACED] of each iteration */
-    int64_t *told;   /* page-locked: 2 done + ended, which the host watches */
+    double *partial;   /* [blocks] at most */
+    double *trace;     /* page-locked: [most_iterations + 1][NEK_TRACED] of each iteration */
+    int64_t *progress; /* page-locked: 2 done + ended, which the host watches */
     /* sums of several GPUs; NULL: one rank, or the host adds */
     struct rt_device_allreduce_t *allreduce;
     bool forms; /* the kernel that has a sum forms the scalars */
@@ -130,7 +130,8 @@ static __device__ void nek_form(const nek_pcg_t &a, nek_stage stage, double sum)
         cg->ended = norm <= cg->target || !finite || cg->done >= a.most_iterations;
         trace[NEK_TRACED + NEK_TRACE_NORM] = norm;
         __threadfence_system(); /* the host reads the norm once it has read what comes next */
-        *static_cast<volatile int64_t *>(a.told) = 2 * static_cast<int64_t>(cg->done) + cg->ended;
+        *static_cast<volatile int64_t *>(a.progress) =
+            2 * static_cast<int64_t>(cg->done) + cg->ended;
     }
 }
 

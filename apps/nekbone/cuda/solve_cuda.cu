@@ -30,12 +30,12 @@ enum { LINES, STEPS, PARAMETERS };
  * follow each other in registers. The first reads the grid, the last writes the box. Small patches
  * share a block. */
 
-/* Threads that a block of the patch kernel has at least, if so many elements fit; and at most, unless
+/* Threads that a block of the patch kernel has at least, if the elements fit; and at most, unless
  * one element needs more. */
 enum { NEK_LEAST_PATCH_THREADS = 64, NEK_MOST_PATCH_THREADS = 192 };
 enum { NEK_TEAM_THREADS = 128 }; /* of a block of `restrictions`, at most */
 
-/* A block of the patch kernel: so many elements, each with a thread for `lines` lines. */
+/* A block of the patch kernel: some elements, each with a thread for `lines` lines. */
 template <int size, int at_a_time> struct patch_block {
     static constexpr int P = size, lines = at_a_time;
     static constexpr int threads = (P * P + lines - 1) / lines;
@@ -210,7 +210,7 @@ static void raise(const nek_view_t *, const nek_level_view_t *coarse, const nek_
 
 /* --- degree 1: steps of Chebyshev's polynomial --- */
 
-/* What a launch does: so many steps, number s with a[s] and b[s]. first: there is no d yet, and x is
+/* What a launch does: `count` steps, number s with a[s] and b[s]. first: there is no d yet, and x is
  * 0. */
 enum { NEK_MOST_STEPS = 3 };
 typedef struct {
@@ -230,7 +230,7 @@ typedef struct {
 template <int steps> struct nek_brick {
     static constexpr int wide = 7, side = wide - 2 * (steps - 1), halo = wide + 2,
                          threads = nek_whole_warps(wide * wide * wide);
-    /* Returns how many there are along a side of the grid with so many points; at least one. */
+    /* Returns the bricks along a side of the grid with that many points; at least one. */
     static __host__ __device__ int along(int points)
     {
         return points > 4 ? (points - 4 + side - 1) / side : 1;
@@ -308,10 +308,10 @@ template <int steps> static void chebyshev_by(const nek_coarse_view_t &c, const 
 {
     float *const rs = c.work, *const ds = rs + 2 * c.grid.nodes;
     nek_steps_t s = nek_steps_begin(&c);
-    for (int turn = 0; s.k < c.order; turn++) {
-        const int64_t to = turn % 2 * c.grid.nodes, at = c.grid.nodes - to;
+    for (int launch = 0; s.k < c.order; launch++) {
+        const int64_t to = launch % 2 * c.grid.nodes, at = c.grid.nodes - to;
         nek_steps_launch_t now = {};
-        now.first = turn == 0;
+        now.first = launch == 0;
         for (; now.count < steps && s.k < c.order; nek_steps_next(&s)) {
             now.a[now.count] = s.a;
             now.b[now.count++] = s.b;

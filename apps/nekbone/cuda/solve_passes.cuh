@@ -10,14 +10,14 @@
 /* --- where a thread works --- */
 
 /* Column (i, j) of an element, and what it shares. */
-template <int n> struct place_t : nek_place<n> {
+template <int n> struct column_t : nek_place<n> {
     static constexpr int N = n - 1, n2 = n * n, n3 = n2 * n;
     using nek_place<n>::e, nek_place<n>::i, nek_place<n>::j, nek_place<n>::active;
     bool low[3], high[3];        /* the element is this rank's first, last along x y z */
     int64_t at_grid, row, plane; /* of the column's first point; strides */
 
     /* first: element of the block; memory: the operator's */
-    __device__ __forceinline__ place_t(const nek_pcg_t &a, int first, double *memory = nullptr)
+    __device__ __forceinline__ column_t(const nek_pcg_t &a, int first, double *memory = nullptr)
         : nek_place<n>(first, a.elements, a.per_block, memory)
     {
         const int X = a.grid.local[0], Y = a.grid.local[1];
@@ -30,33 +30,33 @@ template <int n> struct place_t : nek_place<n> {
         plane = row * a.grid.points[1];
         at_grid = nek_grid_box(&a.grid, e, NEK_OWN_BOX) + i + j * row;
     }
-    /* Is the point on the boundary of the whole box? */
+    /* Returns whether the point is on the boundary of the whole box. */
     __device__ __forceinline__ bool is_masked(const nek_pcg_t &a, int k) const
     {
         return (i == 0 && low[0] && a.outside[0]) || (i == N && high[0] && a.outside[1]) ||
                (j == 0 && low[1] && a.outside[2]) || (j == N && high[1] && a.outside[3]) ||
                (k == 0 && low[2] && a.outside[4]) || (k == N && high[2] && a.outside[5]);
     }
-    /* Is it this element's: the last of this rank that has it? */
+    /* Returns whether this element is the last of this rank that has it. */
     __device__ __forceinline__ bool has(int k) const
     {
         return active && (i < N || high[0]) && (j < N || high[1]) && (k < N || high[2]);
     }
-    /* Do other ranks have it too? Points of the boundary do not matter. */
+    /* Returns whether other ranks have it too. Points of the boundary do not matter. */
     __device__ __forceinline__ bool is_shared(const nek_pcg_t &a, int k) const
     {
         return (i == 0 && low[0] && !a.outside[0]) || (i == N && high[0] && !a.outside[1]) ||
                (j == 0 && low[1] && !a.outside[2]) || (j == N && high[1] && !a.outside[3]) ||
                (k == 0 && low[2] && !a.outside[4]) || (k == N && high[2] && !a.outside[5]);
     }
-    /* Do patches of other ranks have it? */
+    /* Returns whether patches of other ranks have it. */
     __device__ __forceinline__ bool is_near(const nek_pcg_t &a, int k) const
     {
         return (i <= 1 && low[0] && !a.outside[0]) || (i >= N - 1 && high[0] && !a.outside[1]) ||
                (j <= 1 && low[1] && !a.outside[2]) || (j >= N - 1 && high[1] && !a.outside[3]) ||
                (k <= 1 && low[2] && !a.outside[4]) || (k >= N - 1 && high[2] && !a.outside[5]);
     }
-    /* Does it count in this rank's sums? Of two ranks, in those of the one below it. */
+    /* Returns whether it counts in this rank's sums: of two ranks, in those of the one below it. */
     __device__ __forceinline__ bool counts(const nek_pcg_t &a, int k) const
     {
         return has(k) && !(i == 0 && low[0] && !a.outside[0]) &&
@@ -64,19 +64,19 @@ template <int n> struct place_t : nek_place<n> {
     }
 };
 
-/* A block takes `per_block` elements from nek_first on, and then those nek_turn after them. */
+/* A block takes `per_block` elements from nek_first on, and then those nek_stride after them. */
 static __device__ __forceinline__ int nek_first(const nek_pcg_t &a)
 {
     return static_cast<int>(blockIdx.x) * a.per_block;
 }
 
-static __device__ __forceinline__ int nek_turn(const nek_pcg_t &a)
+static __device__ __forceinline__ int nek_stride(const nek_pcg_t &a)
 {
     return static_cast<int>(gridDim.x) * a.per_block;
 }
 
 /* The threads of an element. */
-template <int n> static __device__ __forceinline__ nek_team team_of(const place_t<n> &at)
+template <int n> static __device__ __forceinline__ nek_team team_of(const column_t<n> &at)
 {
     return {at.active ? at.t : n * n * n, n * n};
 }
@@ -93,7 +93,7 @@ NEK_ANYWHERE constexpr int nek_next_n(int n)
  * point: boxes are added in the order of their elements. All threads of the block must call it,
  * between barriers that guard `shared` (2 c n^2 values per element), c being the next level's n. */
 template <int n>
-static __device__ __forceinline__ void column_of_z(const nek_pcg_t &a, const place_t<n> &at,
+static __device__ __forceinline__ void column_of_z(const nek_pcg_t &a, const column_t<n> &at,
                                                    float *shared, float (&z_k)[n])
 {
     constexpr int c = nek_next_n(n);
@@ -160,13 +160,13 @@ static __device__ __forceinline__ void column_of_z(const nek_pcg_t &a, const pla
 
 /* --- element --- */
 
-/* Blocks of pcg_element per multiprocessor, and the bytes of shared memory that leave all of them their
- * place: a share, but no more than any GPU gives. */
+/* Blocks of pcg_element per multiprocessor, and the bytes of shared memory with which all of
+ * them fit: a share, but no more than any GPU gives. */
 template <int n> constexpr int pcg_blocks = nek_blocks_of(nek_shape<n>::threads, 8 * n + 48);
 template <int n> constexpr int pcg_share = NEK_SHARED / pcg_blocks<n> - NEK_SYSTEM_SHARED - 1024;
 template <int n> constexpr int pcg_bytes = pcg_share<n> < 96 * 1024 ? pcg_share<n> : 96 * 1024;
 
-/* Returns how many factors a block holds: one copy fetches what a turn holds, so several elements need
+/* Returns how many factors a block keeps: one copy fetches those of a step, so several elements need
  * all six; its bytes are a multiple of 16. */
 template <int n> constexpr int pcg_held()
 {
@@ -199,10 +199,10 @@ __global__ void __launch_bounds__(nek_shape<n>::threads, pcg_blocks<n>)
         return;
     }
     const double scale = 1 / cg.scale;
-    for (int first = nek_first(a); first < a.elements; first += nek_turn(a)) {
-        const place_t<n> at(a, first, memory);
+    for (int first = nek_first(a); first < a.elements; first += nek_stride(a)) {
+        const column_t<n> at(a, first, memory);
         factors.begin_turn(at);
-        factors.next = first + nek_turn(a);
+        factors.next = first + nek_stride(a);
         const size_t own = static_cast<size_t>(at.e) * n3 + at.t;
         double *const x = a.x + own, *const p = a.p + own, *const v = a.v + own;
         double u[n], w[n], x_k[n];
@@ -212,7 +212,7 @@ __global__ void __launch_bounds__(nek_shape<n>::threads, pcg_blocks<n>)
             u[k] = cg.done > 0 ? nek_load<once>(p + k * n2) : 0;
             x_k[k] = cg.done > 1 ? nek_load<once>(x + k * n2) : 0;
         }
-        __syncthreads(); /* all are done with the memory of the turn before */
+        __syncthreads(); /* all are done with the memory of the element before */
         column_of_z(a, at, reinterpret_cast<float *>(memory), z_k);
 #pragma unroll
         for (int k = 0; k < n; k++) {
@@ -253,7 +253,7 @@ static __device__ __forceinline__ void restrict_column(const nek_team &team, boo
 {
     constexpr int n2 = n * n;
     float *one = shared, *two = shared + c * n2;
-    team.barrier(); /* all are done with the turn before */
+    team.barrier(); /* all are done with the element before */
 #pragma unroll 4
     for (int m = 0; m < c; m++) {
         float sum = 0;
@@ -278,7 +278,7 @@ __global__ void __launch_bounds__(nek_shape<n>::threads)
                const float *J, float *boxes)
 {
     constexpr int c = nek_next_n(n);
-    using place = place_t<n>;
+    using column = column_t<n>;
     extern __shared__ __align__(16) float any_memory[];
     double sum = 0;
 
@@ -286,31 +286,32 @@ __global__ void __launch_bounds__(nek_shape<n>::threads)
     const nek_factors_of_cg cg(a.cg);
     if (stage == NEK_UPDATED && cg.ended)
         return;
-    for (int first = nek_first(a); first < a.elements; first += nek_turn(a)) {
-        const place at(a, first);
-        const size_t own = static_cast<size_t>(at.e) * place::n3 + at.t;
+    for (int first = nek_first(a); first < a.elements; first += nek_stride(a)) {
+        const column at(a, first);
+        const size_t own = static_cast<size_t>(at.e) * column::n3 + at.t;
         /* from a copy in the element to that in its neighbours before it */
-        const int64_t to_x = at.i == 0 && !at.low[0] ? place::N - place::n3 : 0,
-                      to_y = at.j == 0 && !at.low[1]
-                                 ? place::N * n - static_cast<int64_t>(a.grid.local[0]) * place::n3
-                                 : 0,
-                      to_z = place::N * place::n2 -
-                             static_cast<int64_t>(a.grid.local[0]) * a.grid.local[1] * place::n3;
+        const int64_t to_x = at.i == 0 && !at.low[0] ? column::N - column::n3 : 0,
+                      to_y =
+                          at.j == 0 && !at.low[1]
+                              ? column::N * n - static_cast<int64_t>(a.grid.local[0]) * column::n3
+                              : 0,
+                      to_z = column::N * column::n2 -
+                             static_cast<int64_t>(a.grid.local[0]) * a.grid.local[1] * column::n3;
         double r_k[n], v_k[n];
         float low[n];
 
         if (stage != NEK_UPDATED) {
 #pragma unroll
             for (int k = 0; k < n; k++)
-                r_k[k] = from[own + k * place::n2];
+                r_k[k] = from[own + k * column::n2];
         } else {
             const double *const v = a.v + own;
             /* where two faces meet, their elements' common neighbour has a copy as well */
             const int64_t to[3] = {to_x, to_y, to_x && to_y ? to_x + to_y : 0};
 #pragma unroll
             for (int k = 0; k < n; k++) { /* all loads before they are needed */
-                r_k[k] = k < place::N || at.high[2] ? a.r[own + k * place::n2] : 0;
-                v_k[k] = v[k * place::n2];
+                r_k[k] = k < column::N || at.high[2] ? a.r[own + k * column::n2] : 0;
+                v_k[k] = v[k * column::n2];
             }
             if (!at.low[2]) {
                 v_k[0] += v[to_z];
@@ -323,7 +324,7 @@ __global__ void __launch_bounds__(nek_shape<n>::threads)
                 if (to[q]) {
 #pragma unroll
                     for (int k = 0; k < n; k++)
-                        v_k[k] += v[to[q] + k * place::n2];
+                        v_k[k] += v[to[q] + k * column::n2];
                 }
             if (a.shared) {
 #pragma unroll
@@ -342,12 +343,12 @@ __global__ void __launch_bounds__(nek_shape<n>::threads)
             low[k] = counts ? scaled : 0;
             sum += counts && !at.is_masked(a, k) ? r_k[k] * r_k[k] : 0;
             if (at.has(k) && stage != NEK_MEASURED) {
-                a.r[own + k * place::n2] = r_k[k];
+                a.r[own + k * column::n2] = r_k[k];
                 a.r32[at.at_grid + k * at.plane] = scaled;
             }
         }
         if (n > 2 && stage != NEK_MEASURED) {
-            const int values = 2 * c * place::n2;
+            const int values = 2 * c * column::n2;
             restrict_column<n>(team_of(at), at.active, c, J, low,
                                boxes + static_cast<int64_t>(at.e) * c * c * c,
                                any_memory + at.own * values);
@@ -380,14 +381,14 @@ template <int n>
 __global__ void __launch_bounds__(nek_shape<n>::threads)
     pcg_dot(const __grid_constant__ nek_pcg_t a)
 {
-    using place = place_t<n>;
+    using column = column_t<n>;
     double sum = 0;
-    for (int first = nek_first(a); first < a.elements; first += nek_turn(a)) {
-        const place at(a, first);
+    for (int first = nek_first(a); first < a.elements; first += nek_stride(a)) {
+        const column at(a, first);
 #pragma unroll
         for (int k = 0; k < n; k++)
             if (at.counts(a, k) && !at.is_masked(a, k))
-                sum += a.r[static_cast<int64_t>(at.e) * place::n3 + at.t + k * place::n2] *
+                sum += a.r[static_cast<int64_t>(at.e) * column::n3 + at.t + k * column::n2] *
                        a.z[at.at_grid + k * at.plane];
     }
     rt_let_next_start();
@@ -401,20 +402,20 @@ template <int n>
 __global__ void __launch_bounds__(nek_shape<n>::threads)
     pcg_finish(const __grid_constant__ nek_pcg_t a)
 {
-    using place = place_t<n>;
-    const place at(a, nek_first(a));
+    using column = column_t<n>;
+    const column at(a, nek_first(a));
     const nek_factors_of_cg cg(a.cg);
     if (!at.active)
         return;
-    const int64_t own = static_cast<int64_t>(at.e) * place::n3 + at.t;
-    const int64_t Y = static_cast<int64_t>(a.grid.local[0]) * place::n3, Z = a.grid.local[1] * Y;
-    const int64_t to = (at.i == place::N && !at.high[0] ? place::n3 - place::N : 0) +
-                       (at.j == place::N && !at.high[1] ? Y - place::N * n : 0);
+    const int64_t own = static_cast<int64_t>(at.e) * column::n3 + at.t;
+    const int64_t Y = static_cast<int64_t>(a.grid.local[0]) * column::n3, Z = a.grid.local[1] * Y;
+    const int64_t to = (at.i == column::N && !at.high[0] ? column::n3 - column::N : 0) +
+                       (at.j == column::N && !at.high[1] ? Y - column::N * n : 0);
     for (int k = 0; k < n; k++) {
-        const int64_t q = own + k * place::n2;
+        const int64_t q = own + k * column::n2;
         a.x[q] = (cg.done > 1 ? a.x[q] : 0) + cg.alpha * a.p[q];
         if (!at.has(k))
-            a.r[q] = a.r[q + to + (k == place::N && !at.high[2] ? Z - place::N * place::n2 : 0)];
+            a.r[q] = a.r[q + to + (k == column::N && !at.high[2] ? Z - column::N * column::n2 : 0)];
     }
 }
 

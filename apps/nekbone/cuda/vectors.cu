@@ -19,7 +19,7 @@ enum { THREADS = 256 };
  * sum at a time. */
 static __device__ unsigned blocks_done;
 
-/* Returns the blocks of a kernel over so many points. */
+/* Returns the blocks of a kernel over that many points. */
 static unsigned blocks_for(int64_t points)
 {
     static int resident = 0; /* blocks that the device holds at once */

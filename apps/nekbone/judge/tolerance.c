@@ -228,8 +228,8 @@ double nek_check_tolerance_left(const nek_solver_t *s, nek_left_t *left, const n
     nek_problem_t *p = s->problem;
     const double *b = oracle->b;
     const nek_reference_t *target = nek_target(p);
-    const double norm = sqrt(nek_oracle_dot(p, b, b)), asked = s->tolerance * norm;
-    const double last = left->history[left->done], limit = fmax(asked, last);
+    const double norm = sqrt(nek_oracle_dot(p, b, b)), allowed = s->tolerance * norm;
+    const double last = left->history[left->done], limit = fmax(allowed, last);
     double *w = oracle->w;
     check_end(s, left, norm, verdict);
     rt_verdict_true(verdict, "as many iterations as with the reference preconditioner, or nearly",
@@ -242,7 +242,7 @@ double nek_check_tolerance_left(const nek_solver_t *s, nek_left_t *left, const n
     rt_verdict_true(verdict, "true residual |b - Ax| as the history ends, or less",
                     residual <= (1 + 1e-6) * limit + rounding * size);
     nek_check_gap(p, left, w, limit, rounding, size, verdict);
-    if (left->draw != 0 || last > (1 + 1e-6) * asked) /* no solution to compare with */
+    if (left->draw != 0 || last > (1 + 1e-6) * allowed) /* no solution to compare with */
         return residual;
     /* The Ritz value is a little above the least eigenvalue; both x have an error. */
     const double error = nek_relative_difference(p, left->x, target->x);

@@ -156,7 +156,7 @@ constexpr unsigned resident_teams(int n)
     return teams > 1 ? static_cast<unsigned>(teams) : 1;
 }
 
-/* Calls kernel(team) for so many teams with so much scratch memory each. On a GPU a team has a
+/* Calls kernel(team) for each team, with `bytes` of scratch memory. On a GPU a team has a
  * member for each column. */
 template <int n, class Kernel>
 void launch(const char *name, int64_t teams, size_t bytes, const Kernel &kernel)

@@ -37,7 +37,7 @@ struct Team {
 /* Members of a team on a GPU. */
 constexpr int gpu_team = 128;
 
-/* Calls body(team, e, memory) for each element, with so many floats of memory. */
+/* Calls body(team, e, memory) for each element, with `values` floats of memory. */
 template <class Body>
 void each_element(const char *name, const nek_view_t *view, int values, const Body &body)
 {

@@ -151,7 +151,7 @@ static void print_row(FILE *out, const char *name, nek_solver_t *s, double solve
             left <= 1.01 * s->tolerance ? "converged" : "NOT CONVERGED");
 }
 
-/* Times solve-cpu and the peer in turn, and prints the best of each. */
+/* Times solve-cpu and the peer alternately, and prints the best of each. */
 static void alternate(const rt_run_t *run, nek_problem_t *p, FILE *out)
 {
     static const nek_preconditioner_t boomeramg = {

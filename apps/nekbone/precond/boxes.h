@@ -182,7 +182,7 @@ NEK_ANYWHERE void nek_load_anew(void)
 #endif
 }
 
-/* Calls product(line, in, out) for the P^2 lines of a patch, so many `lines` at a time. load(line, l)
+/* Calls product(line, in, out) for the P^2 lines of a patch, `lines` of them at a time. load(line, l)
  * gives point l of a line, store(line, l, value) takes it. */
 template <int most, int lines, class Team, class Load, class Product, class Store>
 NEK_ANYWHERE void nek_sweep(const Team &team, const int P, Load load, Product product, Store store)
@@ -211,7 +211,7 @@ NEK_ANYWHERE void nek_sweep(const Team &team, const int P, Load load, Product pr
 /*
  * Solves on the patch of element e: box = S (S' r / sums of eigenvalues). Five sweeps over lines:
  * along z from the grid, y; S', the division and S along x, in registers; S along y, and z to the
- * box. A member has so many `lines` at a time, which share each row of S that it reads. shared:
+ * box. A member has `lines` lines at a time, which share each row of S that it reads. shared:
  * nek_patch_shared(P) values. keep false: all but storing the box, for a team without an element.
  * Returns the member's part of r' box.
  */
@@ -264,7 +264,7 @@ NEK_ANYWHERE float nek_patch_solve(const Team &team, const nek_level_view_t &lev
                     in[a][l] = nek_quotient(out[a][l], sum + eigen[l]);
                     part += out[a][l] * in[a][l];
                 }
-                if (a == 0 || line[a] != line[0]) /* else it only fills the turn */
+                if (a == 0 || line[a] != line[0]) /* else it only fills the step */
                     energy += part;
             }
             nek_to_points(P, S, in, out);

@@ -15,7 +15,7 @@
 
 /* --- eigenvalues --- */
 
-/* Turns rows and columns p and q of A, and columns of V, so that A[p][q] becomes 0. */
+/* Rotates rows and columns p and q of A, and columns of V, so that A[p][q] becomes 0. */
 static void rotate(int m, double *A, double *V, int p, int q)
 {
     const double theta = (A[q * m + q] - A[p * m + p]) / (2 * A[p * m + q]);
@@ -41,14 +41,14 @@ void nek_symmetric_eigen(int m, double *A, double *eigen, double *V)
     enum { MOST_SWEEPS = 40 };
     for (int q = 0; q < m * m; q++)
         V[q] = q % (m + 1) == 0;
-    for (int sweep = 0, turned = 1; turned && sweep < MOST_SWEEPS; sweep++) {
-        turned = 0;
+    for (int sweep = 0, rotated = 1; rotated && sweep < MOST_SWEEPS; sweep++) {
+        rotated = 0;
         for (int p = 0; p < m; p++)
             for (int q = p + 1; q < m; q++)
                 if (fabs(A[p * m + q]) >
                     RT_EPS / 8 * sqrt(fabs(A[p * m + p]) * fabs(A[q * m + q]))) {
                     rotate(m, A, V, p, q);
-                    turned = 1;
+                    rotated = 1;
                 }
     }
     for (int p = 0; p < m; p++)

@@ -11,7 +11,7 @@
  *               is taken as that of a straight box of the element's mean edges, so that its inverse
  *               is three small matrices and a division (fast diagonalisation: Lynch, Rice and
  *               Thomas 1964; Fischer and Lottes 2005). At degree 1 a fixed polynomial
- *               (Chebyshev's) of the whole mesh's operator is in its place.
+ *               (Chebyshev's) of the whole mesh's operator replaces it.
  *
  * It is linear, symmetric and positive. R is the transpose of P, interpolation at the points.
  *
