@@ -107,7 +107,7 @@ static void choose_ranks(nek_config_t *config)
 
 /* --- the two ladders --- */
 
-/* Returns whether the run asks for the ladder solve. */
+/* Returns whether the run is of the ladder solve. */
 static bool solves(const rt_run_t *run)
 {
     const nek_config_t *config = run->config;
@@ -119,56 +119,26 @@ static bool solves(const rt_run_t *run)
     return config->precond == NEK_SCHWARZ;
 }
 
-/* The least tolerance that a solve is asked for. */
-#define NEK_LEAST_TOLERANCE 1e-13
-
-const char *nek_refuse(const rt_kernels_t *self, const void *options, rt_text_t *why)
-{
-    const nek_config_t *config = options;
-    const nek_kernels_t *kernels = (const nek_kernels_t *)self;
-    if (kernels->max_n && config->n > kernels->max_n)
-        return kernels->max_n_reason;
-    const int precond = nek_precond(config, kernels);
-    if (precond == NEK_SCHWARZ && !kernels->preconditioner)
-        return "schwarz is a preconditioner of the ladder solve: use solve-cpu, or --ladder --only "
-               "solve";
-    if (kernels->preconditioner && !config->solves)
-        return "on the ladder solve: add --only solve, or --rung NAME without --ladder";
-    if (kernels->preconditioner && !config->communication)
-        return "without the gather-scatter there is no system to solve";
-    if (kernels->preconditioner && config->tolerance < NEK_LEAST_TOLERANCE)
-        return rt_text(why, "FP64 does not reach --tolerance %g: give at least %g",
-                       config->tolerance, NEK_LEAST_TOLERANCE);
-    return NULL;
-}
-
 /* --- sizes --- */
 
 static void share_elements(nek_config_t *config)
 {
+    int64_t before = rt_comm_rank(); /* ranks in the directions from d on */
     config->local_elements = 1;
-    for (int d = 0; d < 3; d++) {
+    for (int d = 0; d < 3; before /= config->ranks[d++]) {
         config->local[d] = config->elements[d] / config->ranks[d];
+        config->first[d] = config->local[d] * (before % config->ranks[d]);
         config->local_elements *= config->local[d];
     }
     config->points = config->local_elements * config->n * config->n * config->n;
     config->growth = config->stretch == 1 ? 1 : nek_growth(config->elements[2], config->stretch);
 }
 
-static void place_rank(nek_config_t *config)
-{
-    int64_t rank = rt_comm_rank();
-    const int64_t at[3] = {rank % config->ranks[0], rank / config->ranks[0] % config->ranks[1],
-                           rank / (config->ranks[0] * config->ranks[1])};
-    for (int d = 0; d < 3; d++)
-        config->first[d] = config->local[d] * at[d];
-}
-
-static bool can_number(const nek_config_t *config)
+/* A rank numbers its points by 31 bits. */
+static double points_per_rank(const nek_config_t *config)
 {
     return (double)config->elements[0] * (double)config->elements[1] * (double)config->elements[2] *
-               pow(config->n, 3) / rt_comm_size() <=
-           INT32_MAX;
+           pow(config->n, 3) / rt_comm_size();
 }
 
 /* Gives each rank an equal box. Scale 1 is the smallest, one element, or 2x2x2 at degree 1 so that
@@ -186,10 +156,9 @@ static bool extents(rt_run_t *run, int64_t scale)
         return false;
     for (int d = 0; d < 3; d++)
         config->elements[d] = (least + (layers + 2 - d) / 3) * config->ranks[d];
-    if (!can_number(config))
+    if (points_per_rank(config) > INT32_MAX)
         return false;
     share_elements(config);
-    place_rank(config);
     return true;
 }
 
@@ -208,16 +177,14 @@ static void configure(rt_run_t *run)
                       "--elements %lldx%lldx%lld at degree 1 has no point inside: all are on "
                       "the boundary, where u = 0; use a higher degree or more elements",
                       E[0], E[1], E[2]);
-    if (!can_number(config))
+    if (points_per_rank(config) > INT32_MAX)
         rt_refuse(
             RT_USAGE,
             "--elements %lldx%lldx%lld at degree %lld is %.3g points per rank, and a rank can "
             "hold 2147483647: use fewer elements or more ranks",
-            E[0], E[1], E[2], (long long)config->degree,
-            (double)E[0] * (double)E[1] * (double)E[2] * pow(config->n, 3) / rt_comm_size());
+            E[0], E[1], E[2], (long long)config->degree, points_per_rank(config));
     choose_ranks(config);
     share_elements(config);
-    place_rank(config);
 }
 
 static void describe(const rt_run_t *run, FILE *out)

@@ -150,8 +150,6 @@ void nek_draw(const nek_problem_t *p, uint64_t draw, double *b);
 
 /* --- judge/verify.c --- */
 
-/* Returns how many doubles the check of the operator has beside its arrays, for all threads. */
-int64_t nek_size_room(int n);
 void nek_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict);
 void nek_verify_after(void *solver, rt_verdict_t *verdict);
 /* Solves the problem with the rung `reference`, unless that was done before. */
@@ -166,7 +164,7 @@ void nek_result(const void *solver, rt_result_t *out);
 /* --- peers/hypre.c --- */
 #if RT_HAVE_HYPRE
 /* After a ladder `solve` on one rank: makes the problem again, times solve-cpu and the same
- * conjugate gradients with BoomerAMG in turn, on one core, and prints a table. Not a rung: nothing is
+ * conjugate gradients with BoomerAMG alternately, on one core, and prints a table. Not a rung: nothing is
  * judged by it. */
 void nek_peers_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out);
 #else
@@ -178,6 +176,8 @@ void nek_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work);
 /* Corrects the work of a rung on the ladder solve once it has solved. */
 void nek_work_done(const nek_solver_t *s, rt_work_t *work);
 void nek_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES]);
+/* Returns how many doubles the check of the operator has beside its arrays, for all threads. */
+int64_t nek_size_room(int n);
 
 RT_C_END
 #endif

@@ -16,27 +16,25 @@ static bool on_boundary(int64_t at, int64_t count, int i, int n)
     return (at == 0 && i == 0) || (at == count - 1 && i == n - 1);
 }
 
-static bool is_dirichlet(const nek_config_t *config, const int64_t at[3], int i, int j, int k)
+static bool is_dirichlet(const nek_config_t *config, const int64_t at[3], const int l[3])
 {
-    return on_boundary(at[0], config->elements[0], i, config->n) ||
-           on_boundary(at[1], config->elements[1], j, config->n) ||
-           on_boundary(at[2], config->elements[2], k, config->n);
+    return on_boundary(at[0], config->elements[0], l[0], config->n) ||
+           on_boundary(at[1], config->elements[1], l[1], config->n) ||
+           on_boundary(at[2], config->elements[2], l[2], config->n);
 }
 
 void nek_random_field(const nek_config_t *config, uint64_t seed, double *u)
 {
-    int n = config->n;
+    const int n = config->n, n3 = n * n * n;
 #pragma omp parallel for schedule(static)
     for (int64_t e = 0; e < config->local_elements; e++) {
         int64_t at[3];
         nek_element_position(config, e, at);
-        double *ue = u + e * n * n * n;
-        for (int k = 0; k < n; k++)
-            for (int j = 0; j < n; j++)
-                for (int i = 0; i < n; i++)
-                    *ue++ = is_dirichlet(config, at, i, j, k)
-                                ? 0
-                                : rt_random((uint64_t)nek_global_index(config, e, i, j, k), seed);
+        for (int q = 0; q < n3; q++) {
+            const int l[3] = {q % n, q / n % n, q / (n * n)};
+            const int64_t index = nek_global_index(config, e, l[0], l[1], l[2]);
+            u[e * n3 + q] = is_dirichlet(config, at, l) ? 0 : rt_random((uint64_t)index, seed);
+        }
     }
 }
 
@@ -153,23 +151,20 @@ rt_halo_t *nek_halo_new(const nek_config_t *config, bool outer, const char *tran
 static void fill_weights(nek_problem_t *p)
 {
     const nek_config_t *config = p->config;
-    int n = config->n;
+    const int n = config->n, n3 = n * n * n;
 #pragma omp parallel for schedule(static)
     for (int64_t e = 0; e < config->local_elements; e++) {
         int64_t at[3];
-        double *c = p->c + e * n * n * n;
         nek_element_position(config, e, at);
-        for (int k = 0; k < n; k++)
-            for (int j = 0; j < n; j++)
-                for (int i = 0; i < n; i++, c++) {
-                    *c = is_dirichlet(config, at, i, j, k) ? 0 : 1;
-                    if (!config->communication)
-                        continue; /* elements are not connected: each copy is an unknown */
-                    const int l[3] = {i, j, k};
-                    for (int d = 0; d < 3; d++)
-                        if (is_shared(at[d], config->elements[d], l[d], n))
-                            *c /= 2;
-                }
+        for (int q = 0; q < n3; q++) {
+            const int l[3] = {q % n, q / n % n, q / (n * n)};
+            double *c = p->c + e * n3 + q;
+            *c = is_dirichlet(config, at, l) ? 0 : 1;
+            /* without communication elements are not connected: each copy is an unknown */
+            for (int d = 0; d < 3 && config->communication; d++)
+                if (is_shared(at[d], config->elements[d], l[d], n))
+                    *c /= 2;
+        }
     }
 }
 

@@ -53,6 +53,7 @@
  */
 #include "config.h"
 #include "precond/precond.h"
+#include "base/threads.h"
 #include "judge/exchange.h"
 #include <math.h>
 #include <string.h>
@@ -181,9 +182,9 @@ void nek_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
     add_rows(config, rung, 1, work);
 }
 
-static double larger(double a, double b)
+int64_t nek_size_room(int n)
 {
-    return a > b ? a : b;
+    return (int64_t)7 * n * n * n * rt_threads();
 }
 
 /*
@@ -231,7 +232,7 @@ void nek_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPAC
             bytes[RT_PINNED] += (double)rt_halo_predict(local, shared, 1, RT_PINNED);
             host_solver = 4.0 * (double)(local + shared);
         }
-        making = larger(making, problem + array + making_halo);
+        making = fmax(making, problem + array + making_halo);
     }
     if (kernels && kernels->memory) {
         double own[RT_SPACES] = {0};
@@ -247,8 +248,8 @@ void nek_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPAC
     const double room = (double)nek_size_room(config->n) * VALUE;
     const double after = 4 * array + (space == RT_HOST ? partial : oracle);
     const double exchange = config->communication ? rt_exchange_memory(config->points) : 0;
-    double judging = larger(larger(oracle, bench + larger(room, exchange)), after);
+    double judging = fmax(fmax(oracle, bench + fmax(room, exchange)), after);
     if (kernels && kernels->preconditioner)
         judging = oracle + bench + exchange + nek_precond_memory(config, kernels, space, bytes);
-    bytes[RT_HOST] = larger(problem + array + host_solver + judging, making) + small;
+    bytes[RT_HOST] = fmax(problem + array + host_solver + judging, making) + small;
 }

@@ -6,11 +6,6 @@
 #include "base/threads.h"
 #include "judge/compare.h"
 
-int64_t nek_size_room(int n)
-{
-    return (int64_t)7 * n * n * n * rt_threads();
-}
-
 /* Computes size = |D^T| |G| |D| |u|, element by element: the magnitude that rounding errors scale
  * with. */
 static void operator_size(const nek_problem_t *p, const double *u, double *size)
