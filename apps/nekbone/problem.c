@@ -236,21 +236,14 @@ void *nek_problem_new(const rt_run_t *run, void *input)
 
 void nek_reference_destroy(nek_reference_t *reference)
 {
-    RT_FREE(reference->x, RT_HOST);
-    RT_FREE(reference->history, RT_HOST);
-    RT_FREE(reference->sensitivity, RT_HOST);
+    RT_FREE_ALL(RT_HOST, reference->x, reference->history, reference->sensitivity);
 }
 
 void nek_problem_destroy(void *problem)
 {
     nek_problem_t *p = problem;
     rt_halo_destroy(p->halo);
-    RT_FREE(p->D, RT_HOST);
-    RT_FREE(p->G, RT_HOST);
-    RT_FREE(p->c, RT_HOST);
-    RT_FREE(p->b, RT_HOST);
-    RT_FREE(p->view.partial, RT_HOST);
     nek_reference_destroy(&p->reference);
     nek_levels_destroy(p->levels);
-    RT_FREE(p, RT_HOST);
+    RT_FREE_ALL(RT_HOST, p->D, p->G, p->c, p->b, p->view.partial, p);
 }

@@ -112,9 +112,8 @@ nek_solver_t *nek_solver_borrow(nek_problem_t *p, const rt_rung_t *rung, const n
 
 void nek_left_destroy(nek_left_t *left)
 {
-    RT_FREE(left->x, RT_HOST);
-    RT_FREE(left->r, RT_HOST);
-    RT_FREE(left->history, RT_HOST);
+    RT_FREE_ALL(RT_HOST, left->x, left->r, left->history);
+    *left = (nek_left_t){.done = 0};
 }
 
 void nek_solver_destroy(void *solver)
@@ -124,27 +123,17 @@ void nek_solver_destroy(void *solver)
         s->kernels->tear_down(s);
     if (s->precond)
         s->kernels->preconditioner->tear_down(s);
-    if (s->space != RT_HOST) {
-        RT_FREE(s->view.D, s->space);
-        RT_FREE(s->view.G, s->space);
-        RT_FREE(s->view.c, s->space);
-    }
-    RT_FREE(s->view.scratch, s->space);
-    RT_FREE(s->view.partial, s->space);
-    RT_FREE(s->view.result, RT_PINNED);
+    if (s->space != RT_HOST)
+        RT_FREE_ALL(s->space, s->view.D, s->view.G, s->view.c, s->base);
     if (s->own_halo)
         rt_halo_destroy(s->halo);
     for (int k = 0; k < RT_KEEPS; k++)
         nek_left_destroy(&s->kept[k]);
-    if (s->space != RT_HOST)
-        RT_FREE(s->base, s->space);
-    double *vectors[] = {s->b, s->x, s->r, s->p, s->w};
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors && !s->borrows; i++)
-        RT_FREE(vectors[i], s->space);
-    RT_FREE(s->history, RT_HOST);
-    RT_FREE(s->alpha, RT_HOST);
-    RT_FREE(s->beta, RT_HOST);
-    RT_FREE(s, RT_HOST);
+    if (!s->borrows)
+        RT_FREE_ALL(s->space, s->b, s->x, s->r, s->p, s->w);
+    RT_FREE_ALL(s->space, s->view.scratch, s->view.partial);
+    RT_FREE(s->view.result, RT_PINNED);
+    RT_FREE_ALL(RT_HOST, s->history, s->alpha, s->beta, s);
 }
 
 double nek_apply(nek_solver_t *s, const double *p, double *w)

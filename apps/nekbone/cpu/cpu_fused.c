@@ -346,9 +346,7 @@ void nek_fused_tear_down(nek_solver_t *s)
 {
     fused_t *f = s->data;
     rt_halo_destroy(f->halo);
-    RT_FREE(f->c, RT_HOST);
-    RT_FREE(f->sums, RT_HOST);
-    RT_FREE(s->data, RT_HOST);
+    RT_FREE_ALL(RT_HOST, f->c, f->sums, s->data);
 }
 
 void nek_fused_memory(const nek_config_t *config, double bytes[RT_SPACES])

@@ -267,13 +267,9 @@ static void set_up(nek_solver_t *s)
 static void tear_down(nek_solver_t *s)
 {
     data_t *data = s->precond;
-    for (int l = 0; l < data->levels->count; l++) {
-        RT_FREE(data->field[l].r, RT_HOST);
-        RT_FREE(data->field[l].x, RT_HOST);
-    }
-    RT_FREE(data->coarse, RT_HOST);
-    RT_FREE(s->z, RT_HOST);
-    RT_FREE(s->precond, RT_HOST);
+    for (int l = 0; l < data->levels->count; l++)
+        RT_FREE_ALL(RT_HOST, data->field[l].r, data->field[l].x);
+    RT_FREE_ALL(RT_HOST, data->coarse, s->z, s->precond);
 }
 
 const nek_preconditioner_t nek_precond_reference = {.set_up = set_up,

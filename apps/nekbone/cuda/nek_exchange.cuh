@@ -140,11 +140,8 @@ template <int n> nek_exchange_t nek_exchange_new(const nek_solver_t *s)
 
 static inline void nek_exchange_destroy(nek_exchange_t *x)
 {
-    RT_FREE(x->outside, RT_DEVICE);
-    RT_FREE(x->gather.apart, RT_DEVICE);
-    RT_FREE(x->gather.face, RT_DEVICE);
-    RT_FREE(x->gather.edge, RT_DEVICE);
-    RT_FREE(x->gather.corner, RT_DEVICE);
+    RT_FREE_ALL(RT_DEVICE, x->outside, x->gather.apart, x->gather.face, x->gather.edge,
+                x->gather.corner);
     if (x->halo)
         rt_halo_destroy(x->halo);
 }

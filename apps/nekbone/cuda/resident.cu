@@ -275,9 +275,7 @@ static void set_up(nek_solver_t *s)
 static void tear_down(nek_solver_t *s)
 {
     data_t *d = static_cast<data_t *>(s->data);
-    RT_FREE(d->resident.outside, RT_DEVICE);
-    RT_FREE(d->resident.surface, RT_DEVICE);
-    RT_FREE(d->resident.sums, RT_DEVICE);
+    RT_FREE_ALL(RT_DEVICE, d->resident.outside, d->resident.surface, d->resident.sums);
     nek_scalars_destroy(&d->resident.scalars);
     delete d;
 }

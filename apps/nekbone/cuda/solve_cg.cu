@@ -334,13 +334,8 @@ void nek_pcg_tear_down(nek_solver_t *s)
 {
     auto *d = static_cast<data_t *>(s->data);
     rt_replay_drop(&d->replay);
-    RT_FREE(d->pcg.progress, RT_PINNED);
-    RT_FREE(d->pcg.trace, RT_PINNED);
-    RT_FREE(d->pcg.partial, s->space);
-    RT_FREE(d->pcg.energy, s->space);
-    RT_FREE(d->pcg.cg, s->space);
-    RT_FREE(d->pcg.shared, s->space);
-    RT_FREE(d->near, s->space);
+    RT_FREE_ALL(RT_PINNED, d->pcg.progress, d->pcg.trace);
+    RT_FREE_ALL(s->space, d->pcg.partial, d->pcg.energy, d->pcg.cg, d->pcg.shared, d->near);
     delete d;
     nek_single_tear_down(s);
 }

@@ -82,8 +82,7 @@ void nek_ritz_values(const nek_solver_t *s, double *least, double *most)
     }
     *least = m > 0 ? bounds[0] : 1;
     *most = m > 0 ? bounds[1] : 1;
-    RT_FREE(d, RT_HOST);
-    RT_FREE(off, RT_HOST);
+    RT_FREE_ALL(RT_HOST, d, off);
 }
 
 double nek_true_residual(const nek_problem_t *p, const double *b, const double *x, double *w)

@@ -120,8 +120,7 @@ void nek_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
         nek_check_tolerance_before(&t);
     else
         nek_check_kernels(&t);
-    for (int i = 0; i < 4; i++)
-        RT_FREE(*arrays[i], RT_HOST);
+    RT_FREE_ALL(RT_HOST, t.u, t.want, t.size, t.got);
     if (!s->to_tolerance)
         check_short_solve(&t);
 }

@@ -367,8 +367,7 @@ void tear_down(nek_solver_t *s)
     if (nek_team::is_vector(&s->view))
         return nek_fused_tear_down(s);
     Data *d = static_cast<Data *>(s->data);
-    RT_FREE(d->like, d->space);
-    RT_FREE(d->memory, d->space);
+    RT_FREE_ALL(d->space, d->like, d->memory);
     RT_FREE(s->data, RT_HOST);
 }
 

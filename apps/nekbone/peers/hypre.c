@@ -118,10 +118,7 @@ static void tear_down(nek_solver_t *solver)
     for (int i = 0; i < 2; i++)
         HYPRE(HYPRE_IJVectorDestroy(s->ij_v[i]));
     HYPRE(HYPRE_IJMatrixDestroy(s->ij));
-    RT_FREE(solver->z, RT_HOST);
-    RT_FREE(s->values, RT_HOST);
-    RT_FREE(s->row, RT_HOST);
-    RT_FREE(s, RT_HOST);
+    RT_FREE_ALL(RT_HOST, solver->z, s->values, s->row, s);
 }
 
 static double apply(nek_solver_t *solver, double norm, const double *r)

@@ -247,12 +247,8 @@ void nek_levels_destroy(nek_levels_t *levels)
         return;
     for (int l = 0; l < levels->count; l++) {
         nek_level_t *level = &levels->level[l];
-        RT_FREE(level->S, RT_HOST);
-        RT_FREE(level->eigen, RT_HOST);
-        RT_FREE(level->J, RT_HOST);
+        RT_FREE_ALL(RT_HOST, level->S, level->eigen, level->J);
         rt_halo_destroy(level->halo);
     }
-    RT_FREE(levels->stencil, RT_HOST);
-    RT_FREE(levels->coarse_inverse, RT_HOST);
-    RT_FREE(levels, RT_HOST);
+    RT_FREE_ALL(RT_HOST, levels->stencil, levels->coarse_inverse, levels);
 }

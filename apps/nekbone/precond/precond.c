@@ -246,17 +246,9 @@ void nek_single_tear_down(nek_solver_t *s)
     data_t *d = s->precond;
     for (int l = 0; l < d->count; l++) {
         level_t *level = &d->level[l];
-        RT_FREE(level->view.S, s->space);
-        RT_FREE(level->view.eigen, s->space);
-        RT_FREE(level->view.J, s->space);
-        RT_FREE(level->r, s->space);
-        RT_FREE(level->x, s->space);
+        RT_FREE_ALL(s->space, level->view.S, level->view.eigen, level->view.J, level->r, level->x);
         rt_halo_destroy(level->halo);
     }
-    RT_FREE(d->coarse.stencil, s->space);
-    RT_FREE(d->coarse.inverse, s->space);
-    RT_FREE(d->coarse.work, s->space);
-    RT_FREE(d->boxes, s->space);
-    RT_FREE(d->low, s->space);
+    RT_FREE_ALL(s->space, d->coarse.stencil, d->coarse.inverse, d->coarse.work, d->boxes, d->low);
     RT_FREE(s->precond, RT_HOST);
 }
