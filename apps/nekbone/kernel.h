@@ -91,6 +91,7 @@ double nek_dot(const nek_view_t *view, const double *x, const double *y);
 
 typedef struct nek_solver nek_solver_t;
 typedef struct nek_preconditioner nek_preconditioner_t; /* precond/precond.h */
+typedef struct nek_precond_ops nek_precond_ops_t;
 
 /* The function table of a rung. Where a member may be NULL, its comment says what happens then. */
 typedef struct {
@@ -104,6 +105,7 @@ typedef struct {
     /* What a rung of the ladder `solve` preconditions with, and NULL for one of the ladder
      * `iteration`: it does a fixed number of iterations, a solve ends at the tolerance. */
     const nek_preconditioner_t *preconditioner;
+    const nek_precond_ops_t *precond_ops; /* its kernels; NULL for the reference */
 
     /* Does the whole solve, for a rung that fuses conjugate gradients across the lines of
      * nek_solve. Reads s->b; sets x, r, history, alpha and beta, whatever they held before; may use

@@ -121,15 +121,6 @@ static void element_finish(const fused_t *f, int64_t e)
 
 /* --- gather-scatter on this rank --- */
 
-/* Returns the coordinate of element e along direction d. */
-static int64_t coordinate(const nek_config_t *config, int64_t e, int d)
-{
-    return (d == 0   ? e
-            : d == 1 ? e / config->local[0]
-                     : e / (config->local[0] * config->local[1])) %
-           config->local[d];
-}
-
 /* Sets both lines to their sum. */
 NEK_INLINE void sum_line(const int n, int from, int to, double *restrict a, double *restrict b)
 {
@@ -218,7 +209,9 @@ static void pass(fused_t *f)
 
 static void element_face(const fused_t *f, int64_t e)
 {
-    if (coordinate(f->config, e, f->direction) > 0)
+    int64_t at[3];
+    nek_element_position(f->config, e, at);
+    if (at[f->direction] > f->config->first[f->direction])
         f->face(f, e, f->direction);
 }
 
@@ -307,10 +300,11 @@ void nek_fused_cg(nek_solver_t *s, bool ahead)
 int64_t nek_like_element(const nek_config_t *config, const double *c, int64_t e)
 {
     const int64_t n3 = config->n * config->n * config->n;
-    int64_t first = 0, stride = 1;
+    int64_t at[3], first = 0, stride = 1;
+    nek_element_position(config, e, at);
     for (int d = 0; d < 3; d++) {
-        int64_t at = coordinate(config, e, d), last = config->local[d] - 1;
-        first += stride * (at == 0 || at == last ? at : 1);
+        const int64_t in = at[d] - config->first[d], last = config->local[d] - 1;
+        first += stride * (in == 0 || in == last ? in : 1);
         stride *= config->local[d];
     }
     return memcmp(c + first * n3, c + e * n3, (size_t)n3 * sizeof(double)) ? e : first;

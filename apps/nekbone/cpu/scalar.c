@@ -12,9 +12,7 @@
 #include "small.h"
 #include "tiles.h"
 
-typedef nek_products_t products_t;
-
-static void element(const products_t *t, const double *D, const double *Dt, const double *G,
+static void element(const nek_products_t *t, const double *D, const double *Dt, const double *G,
                     const double *u, double *w)
 {
     const int n = t->along_i.n, n2 = n * n, n3 = n2 * n;
@@ -33,7 +31,7 @@ static void element(const products_t *t, const double *D, const double *Dt, cons
 static void scalar_ax(const nek_view_t *view, const double *u, double *w)
 {
     const int n = view->n, n3 = n * n * n;
-    const products_t t = nek_products_chosen(view);
+    const nek_products_t t = nek_products_chosen(view);
     double Dt[NEK_MAX_N * NEK_MAX_N];
     nek_transpose(n, view->D, Dt);
 #pragma omp parallel for schedule(static)

@@ -175,29 +175,19 @@ static void prolong(const nek_view_t *view, const nek_level_view_t *coarse,
 
 /* --- sums of boxes --- */
 
-/* Finds the elements whose boxes have coordinate `in` of the grid along d: [from, to). */
-static void elements_at(const nek_grid_t *g, int d, int size, int ring, int in, int *from, int *to)
-{
-    const int at = in - ring, N = g->degree;
-    const int first = (at - size + 1 <= 0 ? 0 : (at - size + N) / N) - g->origin[d];
-    const int last = (at < 0 ? -1 : at / N) - g->origin[d];
-    *from = first < 0 ? 0 : first;
-    *to = (last >= g->local[d] ? g->local[d] - 1 : last) + 1;
-}
-
 /* Adds up one row of the grid. */
 static void collect_row(const nek_grid_t *g, int size, int ring, const float *boxes, int j, int k,
                         float *row)
 {
     const int N = g->degree;
     int y0, y1, z0, z1;
-    elements_at(g, 1, size, ring, j, &y0, &y1);
-    elements_at(g, 2, size, ring, k, &z0, &z1);
+    nek_elements_at(g, 1, size, ring, j, &y0, &y1);
+    nek_elements_at(g, 2, size, ring, k, &z0, &z1);
     memset(row, 0, (size_t)g->points[0] * sizeof *row);
     if (!nek_is_inside(g, 1, j) || !nek_is_inside(g, 2, k))
         return;
-    for (int z = z0; z < z1; z++)
-        for (int y = y0; y < y1; y++)
+    for (int z = z0; z <= z1; z++)
+        for (int y = y0; y <= y1; y++)
             for (int x = 0; x < g->local[0]; x++) {
                 const int64_t e = x + (int64_t)g->local[0] * (y + (int64_t)g->local[1] * z);
                 const int bj = j - ring - (y + g->origin[1]) * N,
@@ -353,17 +343,12 @@ static const nek_precond_ops_t ops = {.take = take,
                                       .dot = dot,
                                       .update_p = update_p};
 
-static const nek_preconditioner_t preconditioner = {.set_up = nek_single_set_up,
-                                                    .tear_down = nek_single_tear_down,
-                                                    .apply = nek_single_apply,
-                                                    .update_p = nek_single_update_p,
-                                                    .ops = &ops};
-
 const nek_kernels_t nek_solve_cpu = {
     .rung = {.precision = "FP64, preconditioner in FP32",
              .reproducible = true,
              .refuse = nek_refuse},
     .ax = nek_tiles_ax,
     .vector = &nek_vector_cpu,
-    .preconditioner = &preconditioner,
+    .preconditioner = &nek_precond_single,
+    .precond_ops = &ops,
 };

@@ -24,6 +24,12 @@ typedef struct {
     unsigned blocks; /* of nek_gather_kernel */
 } nek_exchange_t;
 
+/* Returns a copy of the list on the device. */
+template <class T> const T *nek_to_device(const std::vector<T> &list)
+{
+    return static_cast<const T *>(rt_clone(list.data(), list.size(), sizeof(T), RT_DEVICE));
+}
+
 /* Returns a list on the device: which sides of each element are on the boundary of the whole box. */
 static inline const nek_outside_t *nek_list_outside(const nek_config_t *config)
 {
@@ -36,8 +42,7 @@ static inline const nek_outside_t *nek_list_outside(const nek_config_t *config)
             outside[e] |= static_cast<nek_outside_t>((low | high << 1) << 2 * d);
         }
     }
-    return static_cast<const nek_outside_t *>(
-        rt_clone(outside.data(), outside.size(), sizeof outside[0], RT_DEVICE));
+    return nek_to_device(outside);
 }
 
 /* Fills the lists of what is shared within this rank. A face, edge or corner is listed at the
@@ -76,12 +81,6 @@ void nek_list_copies(const nek_config_t *config, std::vector<int2> *faces, std::
                     start(e + (q & 1) * stride[0] + (q >> 1 & 1) * stride[1] + (q >> 2) * stride[2],
                           split::corners + 7 - q));
     }
-}
-
-/* Returns a copy of the list on the device. */
-template <class T> const T *nek_to_device(const std::vector<T> &list)
-{
-    return static_cast<const T *>(rt_clone(list.data(), list.size(), sizeof(T), RT_DEVICE));
 }
 
 /* Returns a halo over the points that other ranks have too, and their positions in v. */

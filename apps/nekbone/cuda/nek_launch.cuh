@@ -126,15 +126,14 @@ template <class Kernel> int nek_fit(Kernel *kernel, int threads, size_t shared)
     return blocks;
 }
 
-/* Prepares the launch of a kernel over elements: allows its shared memory, and starts as many blocks
- * as are resident if each takes several elements. */
-template <class Factors, class Kernel>
-void nek_set_up_launch(nek_launch_t *l, Kernel *kernel, size_t shared)
+/* Returns the blocks of a launch, but no more than are resident at once; allows the kernel its shared
+ * memory. */
+template <class Kernel>
+unsigned nek_resident_blocks(const nek_launch_t &l, Kernel *kernel, size_t shared)
 {
-    const int fit = nek_fit(kernel, static_cast<int>(l->threads), shared);
+    const int fit = nek_fit(kernel, static_cast<int>(l.threads), shared);
     const auto most = static_cast<unsigned>(fit * rt_device_gpu()->multiprocessors);
-    if (Factors::takes_turns && most < l->blocks)
-        l->blocks = most;
+    return most < l.blocks ? most : l.blocks;
 }
 
 /* Returns what "auto" means for the factors in `fused` and `onepass`, whose kernel needs that much

@@ -175,8 +175,10 @@ void nek_line_set_up_reading(nek_solver_t *s, Adding adding)
         nek_with_source(d->launch.source, [&](auto source) {
             using factors_t = nek_factors<n, source()>;
             using pass_t = Pass<n, factors_t>;
-            nek_set_up_launch<factors_t>(&d->launch, nek_pass_kernel<n, pass_t>,
-                                         pass_t::bytes(d->launch.per_block));
+            const unsigned resident = nek_resident_blocks(d->launch, nek_pass_kernel<n, pass_t>,
+                                                          pass_t::bytes(d->launch.per_block));
+            if (factors_t::takes_turns)
+                d->launch.blocks = resident;
         });
         nek_line_set_up<n>(s, d, adding(N));
     });

@@ -56,9 +56,7 @@ template <class Kernel, class... Arguments>
 static void launch_resident(const data_t *d, bool chained, Kernel *kernel, size_t bytes,
                             const Arguments &...arguments)
 {
-    const int fit = nek_fit(kernel, static_cast<int>(d->launch.threads), bytes);
-    const unsigned most = static_cast<unsigned>(fit * rt_device_gpu()->multiprocessors);
-    rt_launch(chained, kernel, d->launch.blocks < most ? d->launch.blocks : most, d->launch.threads,
+    rt_launch(chained, kernel, nek_resident_blocks(d->launch, kernel, bytes), d->launch.threads,
               bytes, arguments...);
 }
 

@@ -365,7 +365,6 @@ static void set_up(nek_solver_t *s)
 static const nek_preconditioner_t preconditioner = {.set_up = set_up,
                                                     .tear_down = nek_pcg_tear_down,
                                                     .memory = nek_pcg_memory,
-                                                    .ops = &ops,
                                                     .adds_levels = true};
 
 extern "C" const nek_kernels_t nek_solve_cuda = {
@@ -379,5 +378,6 @@ extern "C" const nek_kernels_t nek_solve_cuda = {
     .max_n = NEK_FIXED_N,
     .max_n_reason = NEK_LINE_MAX_N_REASON,
     .preconditioner = &preconditioner,
+    .precond_ops = &ops,
     .cg = nek_pcg,
 };

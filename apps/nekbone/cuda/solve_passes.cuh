@@ -42,19 +42,16 @@ template <int n> struct column_t : nek_place<n> {
     {
         return active && (i < N || high[0]) && (j < N || high[1]) && (k < N || high[2]);
     }
-    /* Returns whether other ranks have it too. Points of the boundary do not matter. */
-    __device__ __forceinline__ bool is_shared(const nek_pcg_t &a, int k) const
+    /* Returns whether it is within `reach` points of a side behind which is another rank: 0, other ranks
+     * have it too; 1, their patches have it. Points of the boundary do not matter. */
+    __device__ __forceinline__ bool is_near(const nek_pcg_t &a, int k, int reach) const
     {
-        return (i == 0 && low[0] && !a.outside[0]) || (i == N && high[0] && !a.outside[1]) ||
-               (j == 0 && low[1] && !a.outside[2]) || (j == N && high[1] && !a.outside[3]) ||
-               (k == 0 && low[2] && !a.outside[4]) || (k == N && high[2] && !a.outside[5]);
-    }
-    /* Returns whether patches of other ranks have it. */
-    __device__ __forceinline__ bool is_near(const nek_pcg_t &a, int k) const
-    {
-        return (i <= 1 && low[0] && !a.outside[0]) || (i >= N - 1 && high[0] && !a.outside[1]) ||
-               (j <= 1 && low[1] && !a.outside[2]) || (j >= N - 1 && high[1] && !a.outside[3]) ||
-               (k <= 1 && low[2] && !a.outside[4]) || (k >= N - 1 && high[2] && !a.outside[5]);
+        return (i <= reach && low[0] && !a.outside[0]) ||
+               (i >= N - reach && high[0] && !a.outside[1]) ||
+               (j <= reach && low[1] && !a.outside[2]) ||
+               (j >= N - reach && high[1] && !a.outside[3]) ||
+               (k <= reach && low[2] && !a.outside[4]) ||
+               (k >= N - reach && high[2] && !a.outside[5]);
     }
     /* Returns whether it counts in this rank's sums: of two ranks, in those of the one below it. */
     __device__ __forceinline__ bool counts(const nek_pcg_t &a, int k) const
@@ -143,7 +140,7 @@ static __device__ __forceinline__ void column_of_z(const nek_pcg_t &a, const col
         add(N - 1, n, to_z);
 #pragma unroll
     for (int k = 0; k < n; k++) {
-        if (a.shared && at.is_near(a, k))
+        if (a.shared && at.is_near(a, k, 1))
             z_k[k] = z[k * at.plane];
         if (at.is_masked(a, k))
             z_k[k] = 0;
@@ -329,7 +326,7 @@ __global__ void __launch_bounds__(nek_shape<n>::threads)
             if (a.shared) {
 #pragma unroll
                 for (int k = 0; k < n; k++)
-                    if (at.has(k) && at.is_shared(a, k))
+                    if (at.has(k) && at.is_near(a, k, 0))
                         v_k[k] = a.shared[at.at_grid + k * at.plane];
             }
 #pragma unroll

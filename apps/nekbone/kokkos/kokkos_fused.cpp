@@ -64,8 +64,8 @@ struct Fused {
     const double *G, *c;
     const int32_t *like; /* [elements] the first element with the same weights, in cache */
     double *x, *r, *p, *v;
-    double *sums;              /* [SUMS][elements] */
-    double *total;             /* [SUMS] */
+    double *sums;  /* [SUMS][elements]; the block of memory that total .. beta are in too */
+    double *total; /* [SUMS] */
     double *rr, *alpha, *beta; /* [iterations + 1] */
 
     KOKKOS_INLINE_FUNCTION nek_step_t step(int it, bool last) const
@@ -238,13 +238,6 @@ struct Scalars {
 
 /* --- the solve --- */
 
-struct Data {
-    Fused fused;
-    double *memory; /* the sums and scalars, in the space of the arrays */
-    int32_t *like;
-    rt_space_t space;
-};
-
 void scalars(const Fused &f, int it, bool last)
 {
     constexpr int team = rt_kokkos::on_host ? 1 : 1024;
@@ -298,8 +291,7 @@ void cg(nek_solver_t *s)
 {
     if (nek_team::is_vector(&s->view))
         return nek_fused_cg(s, true);
-    const Data *data = static_cast<const Data *>(s->data);
-    const Fused &f = data->fused;
+    const Fused &f = *static_cast<const Fused *>(s->data);
     const size_t bytes = static_cast<size_t>(s->view.points) * sizeof(double);
     const size_t count = static_cast<size_t>(s->iterations);
     rt_copy(f.r, s->space, s->b, s->space, bytes);
@@ -333,29 +325,24 @@ void set_up(nek_solver_t *s)
     const nek_view_t *view = &s->view;
     const nek_config_t *config = s->problem->config;
     const size_t elements = static_cast<size_t>(view->elements);
-    Data *d = RT_NEW(Data, 1, RT_HOST);
-    s->data = d;
-    d->space = s->space;
     std::vector<int32_t> like(elements);
     for (size_t e = 0; e < elements; e++)
         like[e] = static_cast<int32_t>(
             nek_like_element(config, s->problem->view.c, static_cast<int64_t>(e)));
-    d->like = static_cast<int32_t *>(rt_clone(like.data(), elements, sizeof(int32_t), d->space));
-    d->memory = RT_NEW(double, doubles_of(view->elements, s->iterations), d->space);
-
-    Fused &f = d->fused;
+    Fused &f = *RT_NEW(Fused, 1, RT_HOST);
+    s->data = &f;
     f.elements = view->elements;
     f.row = config->local[0];
     f.plane = config->local[0] * config->local[1];
     f.lambda = s->lambda;
     f.G = view->G;
     f.c = view->c;
-    f.like = d->like;
+    f.like = static_cast<int32_t *>(rt_clone(like.data(), elements, sizeof(int32_t), s->space));
     f.x = s->x;
     f.r = s->r;
     f.p = s->p;
     f.v = s->w;
-    f.sums = d->memory;
+    f.sums = RT_NEW(double, doubles_of(view->elements, s->iterations), s->space);
     f.total = f.sums + SUMS * f.elements;
     f.rr = f.total + SUMS;
     f.alpha = f.rr + s->iterations + 1;
@@ -366,8 +353,8 @@ void tear_down(nek_solver_t *s)
 {
     if (nek_team::is_vector(&s->view))
         return nek_fused_tear_down(s);
-    Data *d = static_cast<Data *>(s->data);
-    RT_FREE_ALL(d->space, d->like, d->memory);
+    const Fused *f = static_cast<const Fused *>(s->data);
+    RT_FREE_ALL(s->space, f->like, f->sums);
     RT_FREE(s->data, RT_HOST);
 }
 
@@ -375,7 +362,7 @@ void memory(const nek_config_t *config, double bytes[RT_SPACES])
 {
     if (rt_kokkos::on_host)
         return nek_fused_memory(config, bytes);
-    bytes[RT_HOST] += sizeof(Data);
+    bytes[RT_HOST] += sizeof(Fused);
     bytes[rt_kokkos_space()] +=
         sizeof(double) *
             static_cast<double>(doubles_of(config->local_elements, config->iterations)) +

@@ -90,6 +90,35 @@ void restrict_(const nek_view_t *view, const nek_level_view_t *fine, const nek_l
         });
 }
 
+/* Adds to x J times the coarse values of element e, at the points that no element after it on this
+ * rank has. */
+KOKKOS_INLINE_FUNCTION void element_prolong(const Team &team, const nek_level_view_t &coarse,
+                                            const nek_level_view_t &fine, const int n, const int c,
+                                            int64_t e, const float *from, float *x, float *shared)
+{
+    const nek_grid_t &g = fine.grid;
+    float *a = shared, *b = a + n * n * n;
+    const int64_t box = nek_grid_box(&coarse.grid, e, NEK_OWN_BOX),
+                  to = nek_grid_box(&g, e, NEK_OWN_BOX);
+    const int E = static_cast<int>(e);
+    const int last[3] = {E % g.local[0] == g.local[0] - 1,
+                         E / g.local[0] % g.local[1] == g.local[1] - 1,
+                         E / (g.local[0] * g.local[1]) == g.local[2] - 1};
+    for (int q = team.member(); q < c * c * c; q += team.size())
+        a[q] = from[box + nek_grid_in_box(&coarse.grid, c, q)];
+    team.barrier();
+    nek_contract(team, c * c, c, 1, n, coarse.J, 1, c, a, b);
+    nek_contract(team, c, c, n, n, coarse.J, 1, c, b, a);
+    nek_contract(team, 1, c, n * n, n, coarse.J, 1, c, a, b);
+    for (int q = team.member(); q < n * n * n; q += team.size()) {
+        const int i = q % n, j = q / n % n, k = q / (n * n);
+        const int64_t at = to + nek_grid_in_box(&g, n, q);
+        if ((i < n - 1 || last[0]) && (j < n - 1 || last[1]) && (k < n - 1 || last[2]))
+            x[at] += b[q];
+    }
+    team.barrier();
+}
+
 void prolong(const nek_view_t *view, const nek_level_view_t *coarse, const nek_level_view_t *fine,
              const float *from, float *x)
 {
@@ -97,7 +126,7 @@ void prolong(const nek_view_t *view, const nek_level_view_t *coarse, const nek_l
     each_element(
         "prolong", view, nek_transfer_shared(f.grid.n),
         KOKKOS_LAMBDA(const Team &team, int64_t e, float *memory) {
-            nek_element_prolong(team, c, f, f.grid.n, c.grid.n, e, from, x, memory);
+            element_prolong(team, c, f, f.grid.n, c.grid.n, e, from, x, memory);
         });
 }
 
@@ -107,6 +136,39 @@ void collect(const nek_view_t *, const nek_level_view_t *level, nek_box_t kind, 
     const nek_grid_t g = level->grid;
     each_node(
         "collect", g.nodes, KOKKOS_LAMBDA(int64_t q) { sum[q] = nek_collect(&g, kind, boxes, q); });
+}
+
+/* Returns (A x) at point q, which is not in the ring. */
+KOKKOS_INLINE_FUNCTION float stencil_at(const nek_coarse_view_t *c, const float *x, int64_t q)
+{
+    const int64_t row = c->grid.points[0], plane = row * c->grid.points[1];
+    float of[NEK_STENCIL], at[NEK_STENCIL], sum = 0;
+    NEK_UNROLL /* all loads before the first sum: a GPU then waits once */
+        for (int s = 0; s < NEK_STENCIL; s++)
+    {
+        of[s] = c->stencil[s * c->grid.nodes + q];
+        at[s] = x[q + s % 3 - 1 + (s / 3 % 3 - 1) * row + (s / 9 - 1) * plane];
+    }
+    NEK_UNROLL
+    for (int s = 0; s < NEK_STENCIL; s++)
+        sum += of[s] * at[s];
+    return sum;
+}
+
+/* Makes a step of Chebyshev's polynomial at point q: r -= A d, next = a r / diagonal + b d, x += next.
+ * first: there is no d yet, and x is 0. */
+KOKKOS_INLINE_FUNCTION void chebyshev_at(const nek_coarse_view_t *c, int64_t q, bool first, float a,
+                                         float b, const float *d, float *r, float *x, float *next)
+{
+    const float inverse = c->inverse[q];
+    float left = 0, step = 0;
+    if (inverse > 0) {
+        left = r[q] - (first ? 0 : stencil_at(c, d, q));
+        step = a * inverse * left + (first ? 0 : b * d[q]);
+    }
+    r[q] = left;
+    next[q] = step;
+    x[q] = step + (first ? 0 : x[q]);
 }
 
 void coarse(const nek_view_t *, const nek_coarse_view_t *coarse, float *r, float *x)
@@ -119,7 +181,7 @@ void coarse(const nek_view_t *, const nek_coarse_view_t *coarse, float *r, float
         float *next = c.work + s.k % 2 * c.grid.nodes;
         each_node(
             "chebyshev", c.grid.nodes,
-            KOKKOS_LAMBDA(int64_t q) { nek_chebyshev_at(&c, q, first, a, b, d, r, x, next); });
+            KOKKOS_LAMBDA(int64_t q) { chebyshev_at(&c, q, first, a, b, d, r, x, next); });
     }
 }
 
@@ -160,24 +222,12 @@ constexpr nek_precond_ops_t all_ops()
 
 constexpr nek_precond_ops_t ops = all_ops();
 
-constexpr nek_preconditioner_t preconditioner()
-{
-    nek_preconditioner_t p = {};
-    p.set_up = nek_single_set_up;
-    p.tear_down = nek_single_tear_down;
-    p.apply = nek_single_apply;
-    p.update_p = nek_single_update_p;
-    p.ops = &ops;
-    return p;
-}
-
-constexpr nek_preconditioner_t of_kokkos = preconditioner();
-
 constexpr nek_kernels_t table()
 {
     nek_kernels_t t = nek_team::table();
     t.rung.precision = "FP64, preconditioner in FP32";
-    t.preconditioner = &of_kokkos;
+    t.preconditioner = &nek_precond_single;
+    t.precond_ops = &ops;
     return t;
 }
 

@@ -16,40 +16,7 @@
 
 #include "grid.h"
 
-/* --- degree 1, for one point --- */
-
-/* Returns (A x) at point q, which is not in the ring. */
-NEK_ANYWHERE float nek_stencil_at(const nek_coarse_view_t *c, const float *x, int64_t q)
-{
-    const int64_t row = c->grid.points[0], plane = row * c->grid.points[1];
-    float of[NEK_STENCIL], at[NEK_STENCIL], sum = 0;
-    NEK_UNROLL /* all loads before the first sum: a GPU then waits once */
-        for (int s = 0; s < NEK_STENCIL; s++)
-    {
-        of[s] = c->stencil[s * c->grid.nodes + q];
-        at[s] = x[q + s % 3 - 1 + (s / 3 % 3 - 1) * row + (s / 9 - 1) * plane];
-    }
-    NEK_UNROLL
-    for (int s = 0; s < NEK_STENCIL; s++)
-        sum += of[s] * at[s];
-    return sum;
-}
-
-/* One step of Chebyshev's polynomial at point q: r -= A d, next = a r / diagonal + b d, x += next.
- * first: there is no d yet, and x is 0. */
-NEK_ANYWHERE void nek_chebyshev_at(const nek_coarse_view_t *c, int64_t q, bool first, float a,
-                                   float b, const float *d, float *r, float *x, float *next)
-{
-    const float inverse = c->inverse[q];
-    float left = 0, step = 0;
-    if (inverse > 0) {
-        left = r[q] - (first ? 0 : nek_stencil_at(c, d, q));
-        step = a * inverse * left + (first ? 0 : b * d[q]);
-    }
-    r[q] = left;
-    next[q] = step;
-    x[q] = step + (first ? 0 : x[q]);
-}
+/* --- degree 1 --- */
 
 /* The steps of Chebyshev's polynomial: number k takes a and b. */
 typedef struct {
@@ -395,36 +362,6 @@ NEK_ANYWHERE void nek_element_restrict(const Team &team, const nek_level_view_t 
     nek_contract(team, 1, n, c * c, c, coarse.J, c, 1, a, b);
     for (int q = team.member(); q < c * c * c; q += team.size())
         boxes[e * c * c * c + q] = b[q];
-    team.barrier();
-}
-
-/* Adds to x J times the coarse values of element e, at the points that no element after it on this
- * rank has. */
-template <class Team>
-NEK_ANYWHERE void nek_element_prolong(const Team &team, const nek_level_view_t &coarse,
-                                      const nek_level_view_t &fine, const int n, const int c,
-                                      int64_t e, const float *from, float *x, float *shared)
-{
-    const nek_grid_t &g = fine.grid;
-    float *a = shared, *b = a + n * n * n;
-    const int64_t box = nek_grid_box(&coarse.grid, e, NEK_OWN_BOX),
-                  to = nek_grid_box(&g, e, NEK_OWN_BOX);
-    const int E = static_cast<int>(e);
-    const int last[3] = {E % g.local[0] == g.local[0] - 1,
-                         E / g.local[0] % g.local[1] == g.local[1] - 1,
-                         E / (g.local[0] * g.local[1]) == g.local[2] - 1};
-    for (int q = team.member(); q < c * c * c; q += team.size())
-        a[q] = from[box + nek_grid_in_box(&coarse.grid, c, q)];
-    team.barrier();
-    nek_contract(team, c * c, c, 1, n, coarse.J, 1, c, a, b);
-    nek_contract(team, c, c, n, n, coarse.J, 1, c, b, a);
-    nek_contract(team, 1, c, n * n, n, coarse.J, 1, c, a, b);
-    for (int q = team.member(); q < n * n * n; q += team.size()) {
-        const int i = q % n, j = q / n % n, k = q / (n * n);
-        const int64_t at = to + nek_grid_in_box(&g, n, q);
-        if ((i < n - 1 || last[0]) && (j < n - 1 || last[1]) && (k < n - 1 || last[2]))
-            x[at] += b[q];
-    }
     team.barrier();
 }
 

@@ -92,6 +92,18 @@ NEK_ANYWHERE int64_t nek_point_at_grid(const nek_grid_t *g, int64_t q)
     return e * g->n * g->n * g->n + at;
 }
 
+/* Finds this rank's elements whose boxes have coordinate `in` of the grid along d, where 0 <= in -
+ * ring - e N < size: from .. to. */
+NEK_ANYWHERE void nek_elements_at(const nek_grid_t *g, int d, int size, int ring, int in, int *from,
+                                  int *to)
+{
+    const int at = in - ring, N = g->degree;
+    *from = (at - size + N) / N - g->origin[d]; /* at - size + 1 rounded up; at + N >= size */
+    *to = (at < 0 ? -1 : at / N) - g->origin[d];
+    *from = at - size + 1 <= 0 || *from < 0 ? 0 : *from;
+    *to = *to >= g->local[d] ? g->local[d] - 1 : *to;
+}
+
 #ifdef __cplusplus
 
 /* --- sums of boxes, for one point --- */
@@ -110,13 +122,8 @@ NEK_ANYWHERE Value nek_collect(const nek_grid_t *g, nek_box_t kind, const Value 
     for (int d = 0; d < 3; d++)
         if (!nek_is_inside(g, d, in[d]))
             return 0;
-    for (int d = 0; d < 3; d++) { /* elements whose box has it: 0 <= in - ring - e N < size */
-        const int at = in[d] - ring;
-        from[d] = (at - size + N) / N - g->origin[d]; /* at - size + 1 rounded up; at + N >= size */
-        to[d] = (at < 0 ? -1 : at / N) - g->origin[d];
-        from[d] = at - size + 1 <= 0 || from[d] < 0 ? 0 : from[d];
-        to[d] = to[d] >= g->local[d] ? g->local[d] - 1 : to[d];
-    }
+    for (int d = 0; d < 3; d++)
+        nek_elements_at(g, d, size, ring, in[d], &from[d], &to[d]);
     for (int z = from[2]; z <= to[2]; z++)
         for (int y = from[1]; y <= to[1]; y++)
             for (int x = from[0]; x <= to[0]; x++) {

@@ -151,7 +151,7 @@ void nek_single_levels(nek_solver_t *s)
         add_levels(s);
 }
 
-double nek_single_apply(nek_solver_t *s, double norm, const double *r)
+static double apply(nek_solver_t *s, double norm, const double *r)
 {
     data_t *d = s->precond;
     const level_t *level = &d->level[0];
@@ -163,7 +163,7 @@ double nek_single_apply(nek_solver_t *s, double norm, const double *r)
     return d->ops->dot(&s->view, &level->view, r, level->x) / d->scale;
 }
 
-void nek_single_update_p(nek_solver_t *s, double beta, double *p)
+static void update_p(nek_solver_t *s, double beta, double *p)
 {
     const data_t *d = s->precond;
     d->ops->update_p(&s->view, &d->level[0].view, 1 / d->scale, d->level[0].x, beta, p);
@@ -229,7 +229,7 @@ void nek_single_set_up(nek_solver_t *s)
     const nek_levels_t *levels = nek_levels(s->problem, s->kernels);
     data_t *d = s->precond = RT_NEW(data_t, 1, RT_HOST);
     memset(d, 0, sizeof *d);
-    d->ops = s->kernels->preconditioner->ops;
+    d->ops = s->kernels->precond_ops;
     d->count = levels->count;
     for (int l = 0; l < d->count; l++)
         new_level(s, &levels->level[l], &d->level[l]);
@@ -252,3 +252,8 @@ void nek_single_tear_down(nek_solver_t *s)
     RT_FREE_ALL(s->space, d->coarse.stencil, d->coarse.inverse, d->coarse.work, d->boxes, d->low);
     RT_FREE(s->precond, RT_HOST);
 }
+
+const nek_preconditioner_t nek_precond_single = {.set_up = nek_single_set_up,
+                                                 .tear_down = nek_single_tear_down,
+                                                 .apply = apply,
+                                                 .update_p = update_p};

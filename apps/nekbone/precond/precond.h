@@ -131,7 +131,7 @@ typedef struct {
 
 /* Arrays are in the rung's space. Grids are whole, ring included. Each function returns when its
  * work is done, or is on the rung's stream. */
-typedef struct {
+struct nek_precond_ops {
     /* r32 = scale r on own points, 0 in the ring. */
     void (*take)(const nek_view_t *view, const nek_level_view_t *level, double scale,
                  const double *r, float *r32);
@@ -168,7 +168,7 @@ typedef struct {
      * x of the next level (NULL: without). Waits for the side stream. */
     void (*top)(nek_solver_t *s, const float *boxes, const nek_level_view_t *next,
                 const float *from, float *x);
-} RT_BY_NAME nek_precond_ops_t;
+} RT_BY_NAME;
 
 /* A rung's copy of a level; vectors are on its grid. */
 typedef struct {
@@ -198,19 +198,17 @@ struct nek_preconditioner {
     double (*apply)(nek_solver_t *s, double norm, const double *r);
     /* p = z + beta p with that z */
     void (*update_p)(nek_solver_t *s, double beta, double *p);
-    const nek_precond_ops_t *ops; /* NULL for the reference */
-    bool adds_levels;             /* r.z of several levels is the sum of their r' F r, in FP32 */
+    bool adds_levels; /* r.z of several levels is the sum of their r' F r, in FP32 */
 };
 
 /* precond.c: functions of all rungs but the reference */
 void nek_single_set_up(nek_solver_t *s);
 void nek_single_tear_down(nek_solver_t *s);
-double nek_single_apply(nek_solver_t *s, double norm, const double *r);
-void nek_single_update_p(nek_solver_t *s, double beta, double *p);
 /* Makes x of level 0 from r of level 0; enqueues only, if halos do. */
 void nek_single_levels(nek_solver_t *s);
 
-extern const nek_preconditioner_t nek_precond_reference;
+/* As it is defined (cpu/solve_reference.c); and over a rung's nek_precond_ops_t. */
+extern const nek_preconditioner_t nek_precond_reference, nek_precond_single;
 
 RT_C_END
 #endif

@@ -93,7 +93,7 @@ void nek_precond_work(const nek_config_t *config, bool fused, double iterations,
 double nek_precond_memory(const nek_config_t *config, const nek_kernels_t *kernels,
                           rt_space_t space, double bytes[RT_SPACES])
 {
-    const bool is_single = kernels->preconditioner->ops != NULL;
+    const bool is_single = kernels->precond_ops != NULL;
     const double elements = (double)config->local_elements, references = is_single ? 1 : 2;
     double own[RT_SPACES] = {0}, doubles = 6 * (double)(config->max_iterations + 1), floats = 0;
     int degree[NEK_MOST_LEVELS];
