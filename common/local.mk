@@ -40,8 +40,7 @@ common_librooftop_a_SOURCES = \
 	common/machine/streams.h common/machine/streams.c \
 	common/machine/timer.h common/machine/timer.c \
 	common/mesh/builder.h common/mesh/builder.c \
-	common/mesh/gmsh.h common/mesh/gmsh.c \
-	common/mesh/gmsh_parts.c common/mesh/gmsh_sections.c common/mesh/gmsh_tags.c \
+	common/mesh/gmsh.c \
 	common/mesh/mesh.h common/mesh/read.c common/mesh/read_all.c \
 	common/mesh/ugrid.c \
 	common/halo/groups.c \
@@ -111,7 +110,7 @@ rt_judges += common/base/numbers.o common/base/stats.o common/judge/%.o
 
 # Installed is what an app may include, in the folders that the includes name. These are for the runtime itself.
 rt_private_headers = base/free_memory.h base/mem_backend.h base/opt_slot.h driver/job.h halo/kernels.h halo/kernels.hpp halo/state.h \
-	measure/ceiling_gpu.hpp measure/ceiling_loops.h mesh/builder.h mesh/gmsh.h tune/force.h \
+	measure/ceiling_gpu.hpp measure/ceiling_loops.h mesh/builder.h tune/force.h \
 	tune/tune_file.h tune/tuning.h
 # main() of every program, which each app's local.mk compiles with RT_APP, its table.
 EXTRA_DIST += common/driver/program.c

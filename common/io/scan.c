@@ -164,6 +164,10 @@ bool rt_scan_int(rt_scan_t *s, int64_t *value, const char *what)
 bool rt_scan_real(rt_scan_t *s, double *value, const char *what)
 {
     char copy[160], word[24], *stop = copy;
+    if (s->binary && !rt_scan_need(s, 1, sizeof *value, what))
+        return false;
+    if (s->binary)
+        return rt_scan_take(s, value, sizeof *value), true;
     if (!find_number(s, what))
         return false;
     const size_t n = token(s);
@@ -191,8 +195,28 @@ bool rt_scan_need(rt_scan_t *s, int64_t n, int64_t size, const char *what)
 
 void rt_scan_take(rt_scan_t *s, void *to, size_t bytes)
 {
-    memcpy(to, s->at, bytes);
+    char *byte = memcpy(to, s->at, bytes);
+    for (size_t i = 0; s->swap && i < bytes; i++)
+        byte[i] = s->at[bytes - 1 - i];
     s->at += bytes;
+}
+
+bool rt_scan_whole(rt_scan_t *s, int64_t *value, int bytes, const char *what)
+{
+    int32_t narrow;
+    uint64_t wide;
+    if (!s->binary)
+        return rt_scan_int(s, value, what);
+    if (!rt_scan_need(s, 1, bytes, what))
+        return false;
+    if (bytes == sizeof narrow) {
+        rt_scan_take(s, &narrow, sizeof narrow);
+        *value = narrow;
+    } else {
+        rt_scan_take(s, &wide, sizeof wide);
+        *value = wide > INT64_MAX ? -1 : (int64_t)wide;
+    }
+    return true;
 }
 
 /* --- counts, memory --- */

@@ -21,6 +21,7 @@ typedef struct {
     const char *start, *at, *end; /* first byte, current byte, one past the last */
     int64_t line;                 /* of `at`, from 1; meaningless in a binary file */
     bool binary;                  /* messages give the byte instead of the line */
+    bool swap;                    /* binary numbers are in the other byte order */
     bool failed;
     char *why;
     size_t len;
@@ -44,8 +45,11 @@ static inline size_t rt_scan_left(const rt_scan_t *s)
     return (size_t)(s->end - s->at);
 }
 
-/* Read a number, which must be in the line of `at`; `what` names it in messages. */
+/* Reads a number, which must be in the line of `at`; `what` names it in messages. */
 bool rt_scan_int(rt_scan_t *s, int64_t *value, const char *what);
+/* Read a number in the form of the file: in a text as rt_scan_int does, else of 4 bytes with a sign or
+ * of 8 without (what int64_t cannot hold becomes -1), or a double. */
+bool rt_scan_whole(rt_scan_t *s, int64_t *value, int bytes, const char *what);
 bool rt_scan_real(rt_scan_t *s, double *value, const char *what);
 /* Goes to the next line; fails if anything but blanks is left in this one. */
 bool rt_scan_line_end(rt_scan_t *s);
@@ -62,7 +66,7 @@ uint32_t rt_scan_crc32(const void *data, size_t bytes);
 
 /* Binary: checks that n items of `size` bytes are left. `what` names them in the message. */
 bool rt_scan_need(rt_scan_t *s, int64_t n, int64_t size, const char *what);
-/* Binary: copies bytes that are known to be there. */
+/* Binary: copies the bytes of a number that is known to be there, or of anything if not s->swap. */
 void rt_scan_take(rt_scan_t *s, void *to, size_t bytes);
 
 /* Checks a count of entries of at least `least` bytes each: 1 .. 2^31 - 1, and no more than the

@@ -27,7 +27,8 @@ bool rt_mesh_refuse_type(rt_scan_t *s, const rt_mesh_draft_t *draft, int64_t num
                         number, shape, type, list);
 }
 
-int64_t rt_mesh_room(int64_t room, int64_t n)
+/* Returns how much room a list of n items gets that has room for `room` now. */
+static int64_t grown(int64_t room, int64_t n)
 {
     return n <= room ? room : n > 2 * room ? n : 2 * room;
 }
@@ -36,7 +37,7 @@ bool rt_mesh_reserve_elements(rt_scan_t *s, rt_mesh_draft_t *draft, int type, in
 {
     rt_mesh_t *mesh = &draft->mesh;
     const int64_t n = mesh->elements[type],
-                  room = rt_mesh_room(draft->element_room[type], n + more);
+                  room = grown(draft->element_room[type], n + more);
     if (n + more > INT32_MAX)
         return rt_scan_fail_file(s, "more than %d elements of one type", INT32_MAX);
     if (room > draft->element_room[type])
@@ -50,7 +51,7 @@ bool rt_mesh_reserve_elements(rt_scan_t *s, rt_mesh_draft_t *draft, int type, in
 bool rt_mesh_reserve_faces(rt_scan_t *s, rt_mesh_draft_t *draft, int type, int64_t more)
 {
     rt_mesh_t *mesh = &draft->mesh;
-    const int64_t n = mesh->faces[type], room = rt_mesh_room(draft->face_room[type], n + more);
+    const int64_t n = mesh->faces[type], room = grown(draft->face_room[type], n + more);
     if (n + more > INT32_MAX)
         return rt_scan_fail_file(s, "more than %d faces of one type", INT32_MAX);
     if (room > draft->face_room[type]) {
@@ -63,10 +64,8 @@ bool rt_mesh_reserve_faces(rt_scan_t *s, rt_mesh_draft_t *draft, int type, int64
     return !s->failed;
 }
 
-int32_t *rt_mesh_add_element(rt_scan_t *s, rt_mesh_draft_t *draft, int type)
+int32_t *rt_mesh_add_element(rt_mesh_draft_t *draft, int type)
 {
-    if (!rt_mesh_reserve_elements(s, draft, type, 1))
-        return NULL;
     return draft->mesh.element[type] + draft->mesh.elements[type]++ * rt_element_size(type);
 }
 
@@ -76,8 +75,6 @@ int32_t *rt_mesh_add_face(rt_scan_t *s, rt_mesh_draft_t *draft, int type, int64_
         rt_scan_fail(s, "a boundary face has the tag %" PRId64, tag);
         return NULL;
     }
-    if (!rt_mesh_reserve_faces(s, draft, type, 1))
-        return NULL;
     const int64_t n = draft->mesh.faces[type]++;
     draft->mesh.tag[type][n] = (int32_t)tag;
     return draft->mesh.face[type] + n * rt_face_size(type);

@@ -27,15 +27,13 @@ static inline bool rt_mesh_allows(const rt_mesh_draft_t *draft, int type)
 /* Writes "element 5 is a hexahedron (type 5): only tetrahedra can be used"; returns false. */
 bool rt_mesh_refuse_type(rt_scan_t *s, const rt_mesh_draft_t *draft, int64_t number,
                          const char *shape, int64_t type);
-/* Return where the vertices of the next element or face go; NULL: no memory, or the tag is no
- * 32-bit number. */
-int32_t *rt_mesh_add_element(rt_scan_t *s, rt_mesh_draft_t *draft, int type);
-int32_t *rt_mesh_add_face(rt_scan_t *s, rt_mesh_draft_t *draft, int type, int64_t tag);
-/* Returns how much room a list of n items gets that has room for `room` now. */
-int64_t rt_mesh_room(int64_t room, int64_t n);
 /* Make room for n more, all of which the file is known to hold. */
 bool rt_mesh_reserve_elements(rt_scan_t *s, rt_mesh_draft_t *draft, int type, int64_t n);
 bool rt_mesh_reserve_faces(rt_scan_t *s, rt_mesh_draft_t *draft, int type, int64_t n);
+/* Return where the vertices of the next element or face go, for which there is room; NULL: the tag is
+ * no 32-bit number. */
+int32_t *rt_mesh_add_element(rt_mesh_draft_t *draft, int type);
+int32_t *rt_mesh_add_face(rt_scan_t *s, rt_mesh_draft_t *draft, int type, int64_t tag);
 /* Checks that the three coordinates of node `tag` are finite. */
 bool rt_mesh_scan_finite(rt_scan_t *s, const double x[3], int64_t tag);
 

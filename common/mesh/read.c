@@ -2,7 +2,7 @@
  * mesh/read.c - finds the reader of a mesh file, drops unused vertices, and checks meshes.
  *
  * Besides the file itself, memory stays below about 12 times the size of the file. The worst cases
- * are lists that have just grown, and a mesh most of whose vertices are dropped.
+ * are lists that have just grown.
  */
 #include "config.h"
 #include "mesh/mesh.h"
@@ -81,28 +81,6 @@ static void renumber(rt_mesh_t *mesh, const int32_t *number)
             memmove(mesh->x + 3 * (int64_t)number[v], mesh->x + 3 * v, 3 * sizeof *mesh->x);
 }
 
-/* Shrinks the lists to their exact size. What cannot be moved stays where it is; the caller frees
- * all of it. */
-static void trim(rt_scan_t *s, rt_mesh_draft_t *draft, int64_t vertices)
-{
-    rt_mesh_t *mesh = &draft->mesh;
-    if (vertices < mesh->vertices)
-        mesh->x = rt_scan_resize(s, mesh->x, vertices, vertices, 3 * sizeof *mesh->x);
-    mesh->vertices = vertices;
-    for (int t = 0; t < RT_ELEMENTS; t++)
-        if (mesh->elements[t] < draft->element_room[t])
-            mesh->element[t] =
-                rt_scan_resize(s, mesh->element[t], mesh->elements[t], mesh->elements[t],
-                               (size_t)rt_element_size(t) * sizeof(int32_t));
-    for (int t = 0; t < RT_FACES; t++)
-        if (mesh->faces[t] < draft->face_room[t]) {
-            mesh->face[t] = rt_scan_resize(s, mesh->face[t], mesh->faces[t], mesh->faces[t],
-                                           (size_t)rt_face_size(t) * sizeof(int32_t));
-            mesh->tag[t] = rt_scan_resize(s, mesh->tag[t], mesh->faces[t], mesh->faces[t],
-                                          sizeof *mesh->tag[t]);
-        }
-}
-
 static bool finish(rt_scan_t *s, rt_mesh_draft_t *draft)
 {
     const rt_mesh_t *mesh = &draft->mesh;
@@ -118,9 +96,9 @@ static bool finish(rt_scan_t *s, rt_mesh_draft_t *draft)
         return false;
     const int64_t used = number_used(mesh, number);
     renumber(&draft->mesh, number);
+    draft->mesh.vertices = used;
     RT_FREE(number, RT_HOST);
-    trim(s, draft, used);
-    return !s->failed;
+    return true;
 }
 
 /* --- formats --- */

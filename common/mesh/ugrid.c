@@ -27,22 +27,10 @@ static bool is_big_endian(void)
     return byte == 0;
 }
 
-static void take(rt_scan_t *s, void *to, size_t bytes, bool swap)
-{
-    unsigned char raw[8];
-    rt_scan_take(s, raw, bytes);
-    for (size_t i = 0; swap && i < bytes / 2; i++) {
-        const unsigned char byte = raw[i];
-        raw[i] = raw[bytes - 1 - i];
-        raw[bytes - 1 - i] = byte;
-    }
-    memcpy(to, raw, bytes);
-}
-
-static int64_t take_int(rt_scan_t *s, bool swap)
+static int64_t take_int(rt_scan_t *s)
 {
     int32_t value;
-    take(s, &value, sizeof value, swap);
+    rt_scan_take(s, &value, sizeof value);
     return value;
 }
 
@@ -60,7 +48,7 @@ static int64_t bytes_of(const int64_t *count)
     return sum;
 }
 
-static bool counts(rt_scan_t *s, int64_t *count, bool swap)
+static bool counts(rt_scan_t *s, int64_t *count)
 {
     static const char *const names[COUNTS] = {
         "nodes", "triangles", "quadrilaterals", "tetrahedra", "pyramids", "prisms", "hexahedra"};
@@ -68,9 +56,10 @@ static bool counts(rt_scan_t *s, int64_t *count, bool swap)
     if (!rt_scan_need(s, COUNTS, 4, "the counts"))
         return false;
     rt_scan_t again = *s;
+    again.swap = !s->swap;
     for (int i = 0; i < COUNTS; i++) {
-        count[i] = take_int(s, swap);
-        other[i] = take_int(&again, !swap);
+        count[i] = take_int(s);
+        other[i] = take_int(&again);
     }
     const int64_t left = (int64_t)rt_scan_left(s), bytes = bytes_of(count);
     if (bytes >= 0 && bytes <= left && count[NODES] > 0)
@@ -86,10 +75,10 @@ static bool counts(rt_scan_t *s, int64_t *count, bool swap)
 
 /* Reads `size` nodes; the a-th becomes vertex[place[a]]. */
 static bool nodes_of(rt_scan_t *s, const rt_mesh_draft_t *draft, int size, const int *place,
-                     bool swap, int32_t *vertex)
+                     int32_t *vertex)
 {
     for (int a = 0; a < size; a++) {
-        const int64_t node = take_int(s, swap);
+        const int64_t node = take_int(s);
         if (node < 1 || node > draft->mesh.vertices) {
             s->at -= 4;
             return rt_scan_fail(s, "there is no node %" PRId64 ": nodes are 1 to %" PRId64, node,
@@ -102,24 +91,24 @@ static bool nodes_of(rt_scan_t *s, const rt_mesh_draft_t *draft, int size, const
 
 static const int in_order[8] = {0, 1, 2, 3, 4, 5, 6, 7};
 
-static bool faces(rt_scan_t *s, rt_mesh_draft_t *draft, const int64_t *count, bool swap)
+static bool faces(rt_scan_t *s, rt_mesh_draft_t *draft, const int64_t *count)
 {
     for (int t = 0; t < RT_FACES; t++) {
         const int64_t n = count[TRIANGLES + t];
         if (!rt_mesh_reserve_faces(s, draft, t, n))
             return false;
         for (int64_t f = 0; f < n; f++)
-            if (!nodes_of(s, draft, rt_face_size(t), in_order, swap,
+            if (!nodes_of(s, draft, rt_face_size(t), in_order,
                           rt_mesh_add_face(s, draft, t, 0)))
                 return false;
     }
     for (int t = 0; t < RT_FACES; t++)
         for (int64_t f = 0; f < count[TRIANGLES + t]; f++)
-            draft->mesh.tag[t][f] = (int32_t)take_int(s, swap);
+            draft->mesh.tag[t][f] = (int32_t)take_int(s);
     return true;
 }
 
-static bool elements(rt_scan_t *s, rt_mesh_draft_t *draft, const int64_t *count, bool swap)
+static bool elements(rt_scan_t *s, rt_mesh_draft_t *draft, const int64_t *count)
 {
     static const int pyramid[5] = {0, 3, 4, 1, 2}; /* see the head of this file */
     for (int t = 0; t < RT_ELEMENTS; t++) {
@@ -132,8 +121,8 @@ static bool elements(rt_scan_t *s, rt_mesh_draft_t *draft, const int64_t *count,
         if (!rt_mesh_reserve_elements(s, draft, t, n))
             return false;
         for (int64_t e = 0; e < n; e++)
-            if (!nodes_of(s, draft, rt_element_size(t), t == RT_PYRAMID ? pyramid : in_order, swap,
-                          rt_mesh_add_element(s, draft, t)))
+            if (!nodes_of(s, draft, rt_element_size(t), t == RT_PYRAMID ? pyramid : in_order,
+                          rt_mesh_add_element(draft, t)))
                 return false;
     }
     return true;
@@ -141,12 +130,12 @@ static bool elements(rt_scan_t *s, rt_mesh_draft_t *draft, const int64_t *count,
 
 bool rt_mesh_ugrid_parse(rt_scan_t *s, rt_mesh_draft_t *draft, bool big_endian)
 {
-    const bool swap = big_endian != is_big_endian();
     int64_t count[COUNTS];
     s->binary = true;
+    s->swap = big_endian != is_big_endian();
     if (s->at == s->end)
         return rt_scan_fail_file(s, "the file is empty");
-    if (!counts(s, count, swap))
+    if (!counts(s, count))
         return false;
     rt_mesh_t *mesh = &draft->mesh;
     mesh->vertices = count[NODES];
@@ -154,9 +143,9 @@ bool rt_mesh_ugrid_parse(rt_scan_t *s, rt_mesh_draft_t *draft, bool big_endian)
     for (int64_t v = 0; mesh->x && v < mesh->vertices; v++) {
         double *x = mesh->x + 3 * v;
         for (int d = 0; d < 3; d++)
-            take(s, x + d, sizeof *x, swap);
+            rt_scan_take(s, x + d, sizeof *x);
         if (!rt_mesh_scan_finite(s, x, v + 1))
             return false;
     }
-    return mesh->x && faces(s, draft, count, swap) && elements(s, draft, count, swap);
+    return mesh->x && faces(s, draft, count) && elements(s, draft, count);
 }

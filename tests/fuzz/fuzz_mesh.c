@@ -6,7 +6,7 @@
  *
  *   clang -std=c11 -D_POSIX_C_SOURCE=200809L -g -O1 -fsanitize=fuzzer,address,undefined -IB -I. \
  *       -Icommon tests/fuzz/fuzz_mesh.c common/io/scan.c common/base/{file,numbers,text}.c \
- *       common/mesh/{builder,gmsh,gmsh_parts,gmsh_sections,gmsh_tags,read,ugrid}.c -lm \
+ *       common/mesh/{builder,gmsh,read,ugrid}.c -lm \
  *       -o B/fuzz_mesh
  *   mkdir B/corpus && cp inputs/alya-rhs/cube*[^y] inputs/fun3d-mcpi/mixed* B/corpus
  *   RT_CORPUS=B/corpus B/tests/common/test_mesh
