@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,49 +146,34 @@ static size_t stack_asked(void)
     return found ? (size_t)number << (10 * (found - unit)) : 0;
 }
 
-typedef struct {
-    pthread_mutex_t gate; /* closed until all threads are there */
-    size_t least_stack;
-} trial_t;
-
-static void *try_thread(void *data)
+static void *wait_at_gate(void *gate)
 {
-    trial_t *trial = data;
-    pthread_attr_t attributes;
-    void *bottom = NULL;
-    size_t size = 0, room = 0;
-    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
-        pthread_attr_getstack(&attributes, &bottom, &size);
-        room = (size_t)((char *)&attributes - (char *)bottom);
-        pthread_attr_destroy(&attributes);
-    }
-    pthread_mutex_lock(&trial->gate);
-    if (room < trial->least_stack)
-        trial->least_stack = room;
-    pthread_mutex_unlock(&trial->gate);
+    pthread_mutex_lock(gate);
+    pthread_mutex_unlock(gate);
     return NULL;
 }
 
-/* Starts n threads at once, and ends them. Returns 0, or the errno of why there were only
- * *started. */
-static int try_threads(int n, size_t stack, int *started, size_t *least_stack)
+/* Starts n threads, all there at once, and ends them. Returns 0, or the errno of why there were only
+ * *started; EINVAL: their stack is too small. */
+static int try_threads(int n, size_t stack, int *started)
 {
-    trial_t trial = {.gate = PTHREAD_MUTEX_INITIALIZER, .least_stack = SIZE_MAX};
+    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
     pthread_attr_t attributes;
     pthread_t *thread = malloc((size_t)n * sizeof *thread);
     int error = thread ? 0 : ENOMEM;
     pthread_attr_init(&attributes);
     if (stack > 0)
         (void)pthread_attr_setstacksize(&attributes, stack); /* too small: OpenMP ignores it too */
-    pthread_mutex_lock(&trial.gate);
+    if (pthread_attr_getstacksize(&attributes, &stack) == 0 && stack < STACK_NEEDED)
+        error = EINVAL;
+    pthread_mutex_lock(&gate);
     for (*started = 0; !error && *started < n; *started += !error)
-        error = pthread_create(&thread[*started], &attributes, try_thread, &trial);
-    pthread_mutex_unlock(&trial.gate);
+        error = pthread_create(&thread[*started], &attributes, wait_at_gate, &gate);
+    pthread_mutex_unlock(&gate);
     for (int i = 0; i < *started; i++)
         pthread_join(thread[i], NULL);
     pthread_attr_destroy(&attributes);
     free(thread);
-    *least_stack = trial.least_stack;
     return error;
 }
 
@@ -198,7 +182,6 @@ static void check_threads(long long n, rt_text_t *fault)
 {
     const char *remedy = "use fewer (--threads), or raise the limits (ulimit -u, ulimit -v)";
     const size_t stack = stack_asked();
-    size_t least = SIZE_MAX;
     int started = 0;
     if (n < 1 || n > RT_MAX_THREADS) {
         rt_text(fault, "%lld threads per rank: from 1 to %d are possible; set --threads", n,
@@ -210,8 +193,8 @@ static void check_threads(long long n, rt_text_t *fault)
                 omp_get_thread_limit());
         return;
     }
-    const int error = n > 1 ? try_threads((int)n - 1, stack, &started, &least) : 0;
-    if (error == EINVAL || least < STACK_NEEDED)
+    const int error = n > 1 ? try_threads((int)n - 1, stack, &started) : 0;
+    if (error == EINVAL)
         rt_text(fault, "the stack of OpenMP's threads is too small: set OMP_STACKSIZE=2M");
     else if (error)
         rt_text(fault, "%lld threads per rank: only %d can be started (%s); %s", n, started + 1,
