@@ -107,16 +107,6 @@ int rt_draft_write(const char *path, const void *data, size_t bytes)
     return rt_draft_end(&draft);
 }
 
-/* Removes the draft. */
-static void discard(rt_draft_t *d)
-{
-    if (d->fd < 0)
-        return;
-    close(d->fd);
-    unlink(d->temporary);
-    d->fd = -1;
-}
-
 const char *rt_draft_cause(int error)
 {
     if (error == ENOENT)
@@ -138,6 +128,9 @@ bool rt_draft_probe(const char *path, rt_text_t *why)
     rt_draft_begin(&draft, path);
     if (draft.error)
         rt_text(why, "%s", rt_draft_cause(draft.error));
-    discard(&draft);
+    if (draft.fd >= 0) {
+        close(draft.fd);
+        unlink(draft.temporary);
+    }
     return draft.error == 0;
 }

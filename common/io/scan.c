@@ -13,44 +13,22 @@
 
 /* --- messages --- */
 
-static bool fail(rt_scan_t *s, const char *where, int64_t at, const char *fmt, va_list args)
-{
-    if (s->failed || s->len == 0)
-        return s->failed = true, false;
-    s->failed = true;
-    int n = where ? snprintf(s->why, s->len, "%s: %s %" PRId64 ": ", s->name, where, at)
-                  : snprintf(s->why, s->len, "%s: ", s->name);
-    if (n >= 0 && (size_t)n < s->len)
-        vsnprintf(s->why + n, s->len - (size_t)n, fmt, args);
-    return false;
-}
-
-bool rt_scan_fail(rt_scan_t *s, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    if (s->binary)
-        fail(s, "byte", s->at - s->start, fmt, args);
-    else
-        fail(s, "line", s->line, fmt, args);
-    va_end(args);
-    return false;
-}
-
 bool rt_scan_fail_line(rt_scan_t *s, int64_t line, const char *fmt, ...)
 {
+    char where[40] = "";
     va_list args;
+    const bool first = !s->failed && s->len > 0;
+    s->failed = true;
+    if (!first)
+        return false;
+    if (line == RT_SCAN_HERE && s->binary)
+        snprintf(where, sizeof where, "byte %td: ", s->at - s->start);
+    else if (line != RT_SCAN_NOWHERE)
+        snprintf(where, sizeof where, "line %" PRId64 ": ", line == RT_SCAN_HERE ? s->line : line);
+    const int n = snprintf(s->why, s->len, "%s: %s", s->name, where);
     va_start(args, fmt);
-    fail(s, "line", line, fmt, args);
-    va_end(args);
-    return false;
-}
-
-bool rt_scan_fail_file(rt_scan_t *s, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    fail(s, NULL, 0, fmt, args);
+    if (n >= 0 && (size_t)n < s->len)
+        vsnprintf(s->why + n, s->len - (size_t)n, fmt, args);
     va_end(args);
     return false;
 }

@@ -33,12 +33,12 @@ rt_scan_t rt_scan_bytes(const char *name, const void *data, size_t bytes, char *
  * Returns NULL, and why, on failure. */
 char *rt_scan_load(const char *path, size_t *bytes, char *why, size_t len);
 
-/* Writes "NAME: line 3: MESSAGE" or "NAME: byte 99: MESSAGE"; always returns false. */
-bool rt_scan_fail(rt_scan_t *s, const char *fmt, ...) RT_PRINTF(2, 3);
-/* Does the same for another line than that of `at`. */
+/* Writes "NAME: line 3: MESSAGE", where `line` may be that of `at` (in a binary file "byte 99"), or
+ * none, for the whole file. Always returns false. */
+enum { RT_SCAN_HERE = 0, RT_SCAN_NOWHERE = -1 };
 bool rt_scan_fail_line(rt_scan_t *s, int64_t line, const char *fmt, ...) RT_PRINTF(3, 4);
-/* Does the same for the whole file, without a line. */
-bool rt_scan_fail_file(rt_scan_t *s, const char *fmt, ...) RT_PRINTF(2, 3);
+#define rt_scan_fail(s, ...)      rt_scan_fail_line(s, RT_SCAN_HERE, __VA_ARGS__)
+#define rt_scan_fail_file(s, ...) rt_scan_fail_line(s, RT_SCAN_NOWHERE, __VA_ARGS__)
 
 static inline size_t rt_scan_left(const rt_scan_t *s)
 {

@@ -1,7 +1,5 @@
 /* judge/perturb.c - see judge/perturb.h. */
-#ifdef __linux__
 #define _GNU_SOURCE /* syscall */
-#endif
 #include "config.h"
 #include "judge/perturb.h"
 #include <errno.h>
@@ -10,10 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 #include <time.h>
-#ifdef __linux__
 #include <sys/syscall.h>
 #include <unistd.h>
-#endif
 #include "base/numbers.h"
 #include "base/threads.h"
 #include "machine/comm.h"
@@ -31,7 +27,6 @@ static struct timespec span(double seconds)
     return (struct timespec){(time_t)whole, (long)(1e9 * (seconds - whole))};
 }
 
-#ifdef __linux__
 #define STOP_SIGNAL (SIGRTMIN + 4)
 
 /* A thread may be stopped late, when the next run is being made ready: hence _Atomic. */
@@ -107,21 +102,6 @@ static void stops_set(double seconds, uint64_t run)
         stops_arm(i, seconds);
     }
 }
-#else
-static void stops_new(void)
-{
-}
-
-static void stops_destroy(void)
-{
-}
-
-static void stops_set(double seconds, uint64_t run)
-{
-    (void)seconds;
-    (void)run;
-}
-#endif
 
 static double busy_seconds(void)
 {

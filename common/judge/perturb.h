@@ -20,7 +20,6 @@ RT_C_BEGIN
 bool rt_perturb_is_due(void);
 /* Calls run(data) at most 200 times, or for 70 ms of the cores, but a few times, and returns the largest of what
  * error(data) returns after each of them. run: parallel regions of OpenMP, on any number of threads.
- * Where threads cannot be interrupted one by one (not Linux, no OpenMP), they are only more.
  * Collective if `run` or `error` is: all ranks make the same number of calls. */
 double rt_perturb(void (*run)(void *data), double (*error)(void *data), void *data);
 

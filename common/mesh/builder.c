@@ -36,8 +36,7 @@ static int64_t grown(int64_t room, int64_t n)
 bool rt_mesh_reserve_elements(rt_scan_t *s, rt_mesh_draft_t *draft, int type, int64_t more)
 {
     rt_mesh_t *mesh = &draft->mesh;
-    const int64_t n = mesh->elements[type],
-                  room = grown(draft->element_room[type], n + more);
+    const int64_t n = mesh->elements[type], room = grown(draft->element_room[type], n + more);
     if (n + more > INT32_MAX)
         return rt_scan_fail_file(s, "more than %d elements of one type", INT32_MAX);
     if (room > draft->element_room[type])

@@ -116,9 +116,8 @@ static bool check_block(rt_scan_t *s, int64_t n, int64_t left, const char *what)
 
 static bool check_total(rt_scan_t *s, int64_t done, int64_t total, const char *what)
 {
-    return done == total ||
-           rt_scan_fail(s, "the blocks have %" PRId64 " %s, the total is %" PRId64, done, what,
-                        total);
+    return done == total || rt_scan_fail(s, "the blocks have %" PRId64 " %s, the total is %" PRId64,
+                                         done, what, total);
 }
 
 /* --- $Entities --- */
@@ -283,8 +282,7 @@ static bool element(rt_scan_t *s, gmsh_t *g, int64_t type, shape_t shape, int64_
     line_begin(s);
     if (!rt_scan_whole(s, &tag, 8, "the number of an element"))
         return false;
-    if (shape.nodes == 0 ||
-        (shape.element != NONE && !rt_mesh_allows(g->draft, shape.element)))
+    if (shape.nodes == 0 || (shape.element != NONE && !rt_mesh_allows(g->draft, shape.element)))
         return rt_mesh_refuse_type(s, g->draft, tag, shape.name, type);
     for (int a = 0; a < shape.nodes; a++)
         if (!rt_scan_whole(s, node + a, 8, "a node of an element"))

@@ -98,8 +98,7 @@ static bool faces(rt_scan_t *s, rt_mesh_draft_t *draft, const int64_t *count)
         if (!rt_mesh_reserve_faces(s, draft, t, n))
             return false;
         for (int64_t f = 0; f < n; f++)
-            if (!nodes_of(s, draft, rt_face_size(t), in_order,
-                          rt_mesh_add_face(s, draft, t, 0)))
+            if (!nodes_of(s, draft, rt_face_size(t), in_order, rt_mesh_add_face(s, draft, t, 0)))
                 return false;
     }
     for (int t = 0; t < RT_FACES; t++)
