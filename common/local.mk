@@ -13,8 +13,7 @@ common_librooftop_a_SOURCES = \
 	common/base/hilbert.h common/base/hilbert.c \
 	common/base/mem.h common/base/mem_backend.h common/base/mem.c \
 	common/base/numbers.h common/base/numbers.c \
-	common/base/opt.h common/base/opt_slot.h common/base/opt.c common/base/opt_help.c common/base/opt_line.c \
-	common/base/opt_value.c \
+	common/base/opt.h common/base/opt_slot.h common/base/opt.c common/base/opt_value.c \
 	common/base/progress.h common/base/progress.c \
 	common/base/sha256.h common/base/sha256.c \
 	common/base/sort.h common/base/sort.c \

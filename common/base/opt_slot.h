@@ -1,5 +1,4 @@
-/* base/opt_slot.h - an option and where it is read into: shared by the files of opt, and private.
- */
+/* base/opt_slot.h - an option and where it is read into: opt_value.c for opt.c, and private. */
 #ifndef RT_OPT_SLOT_H
 #define RT_OPT_SLOT_H
 
@@ -11,8 +10,6 @@ typedef struct {
     const rt_opt_t *option;
     const rt_opt_set_t *set;
 } rt_opt_slot_t;
-
-/* --- opt_value.c: one value --- */
 
 /* Reads the text into the member. Returns false, leaves the member as it is and gives a short
  * reason if it cannot; the caller prefixes where the value came from. */
@@ -28,23 +25,5 @@ const char *rt_opt_keep(const char *text);
  * the choices ("auto, staged or none"). */
 void rt_opt_range(const rt_opt_t *o, rt_text_t *words);
 void rt_opt_choices(const rt_opt_t *o, rt_text_t *words);
-
-/* --- opt.c: the sets as one list --- */
-
-/* Finds option number i over all sets; returns false past the end. */
-bool rt_opt_slot_at(const rt_opt_set_t *sets, int n_sets, int i, rt_opt_slot_t *slot);
-bool rt_opt_slot_find(const rt_opt_set_t *sets, int n_sets, const char *name, rt_opt_slot_t *slot);
-/* Keeps in *best the name nearest to `wrong` of those that it was called with. */
-void rt_opt_nearer(const char *wrong, const char *name, const char **best);
-
-/* --- opt_line.c: the command line --- */
-
-typedef struct {
-    rt_opt_slot_t slot;
-    const char *text;
-} rt_opt_setting_t;
-/* Splits the command line into settings[0..n-1], of which there are at most argc. Returns n. */
-int rt_opt_split(const rt_opt_set_t *sets, int n_sets, int argc, char **argv,
-                 rt_opt_setting_t *settings);
 
 #endif

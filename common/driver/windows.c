@@ -93,9 +93,8 @@ static void take_sample(rt_meter_t *meter, rt_outcome_t *out)
     double (*const of)(double, double) = on_cpu ? fmin : fmax;
     rt_sample_t *now = &out->sampled, *near = &out->nearby;
     rt_meter_sample(meter, now);
-    near->bandwidth = of(near->bandwidth, now->bandwidth);
-    near->fma64 = of(near->fma64, now->fma64);
-    near->fma32 = of(near->fma32, now->fma32);
+    for (int k = 0; k < RT_SAMPLED; k++)
+        near->rate[k] = of(near->rate[k], now->rate[k]);
 }
 
 /* Returns which solve of window i, that has about n, is put aside to be judged; n: none. Windows may

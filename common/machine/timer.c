@@ -55,7 +55,7 @@ struct rt_timer {
     bool on_device; /* the call that is running, as is `began` */
     double began;
 #if RT_HAVE_CUDA
-    cudaEvent_t start_event;
+    cudaEvent_t start, stop;
 #endif
 };
 
@@ -107,36 +107,13 @@ static struct {
 } pending[MAX_PENDING];
 static int n_pending;
 
-/* Free events: making one costs more than recording one. */
-static cudaEvent_t pool[2 * MAX_PENDING + 2];
-static int n_pool;
-
-static cudaEvent_t event_record(void)
-{
-    cudaEvent_t event;
-    if (n_pool > 0)
-        event = pool[--n_pool];
-    else
-        RT_CUDA(cudaEventCreate(&event));
-    RT_CUDA(cudaEventRecord(event, rt_stream()));
-    return event;
-}
-
-static void event_give_back(cudaEvent_t event)
-{
-    if (n_pool < (int)(sizeof pool / sizeof pool[0]))
-        pool[n_pool++] = event;
-    else
-        RT_CUDA(cudaEventDestroy(event));
-}
-
 /* Reads all pending events; waits for the device if needed. */
 static void resolve(void)
 {
     for (int i = 0; i < n_pending; i++) {
         add_call(pending[i].timer, rt_cuda_seconds(pending[i].start, pending[i].stop));
-        event_give_back(pending[i].start);
-        event_give_back(pending[i].stop);
+        RT_CUDA(cudaEventDestroy(pending[i].start));
+        RT_CUDA(cudaEventDestroy(pending[i].stop));
     }
     n_pending = 0;
 }
@@ -191,8 +168,10 @@ void rt_timer_start(const char *name, rt_kind_t kind)
     rt_timer_t *t = running = child_of_running(name);
     t->on_device = on_stream(kind);
 #if RT_HAVE_CUDA
-    if (t->on_device) {
-        t->start_event = event_record();
+    if (t->on_device) { /* making an event takes longer than recording it: not within what is timed */
+        RT_CUDA(cudaEventCreate(&t->start));
+        RT_CUDA(cudaEventCreate(&t->stop));
+        RT_CUDA(cudaEventRecord(t->start, rt_stream()));
         return;
     }
 #endif
@@ -212,9 +191,10 @@ void rt_timer_stop(const char *name)
 #if RT_HAVE_CUDA
         if (n_pending == MAX_PENDING)
             resolve();
+        RT_CUDA(cudaEventRecord(t->stop, rt_stream()));
         pending[n_pending].timer = t;
-        pending[n_pending].start = t->start_event;
-        pending[n_pending++].stop = event_record();
+        pending[n_pending].start = t->start;
+        pending[n_pending++].stop = t->stop;
 #endif
     } else {
         rt_device_synchronize();
@@ -259,11 +239,7 @@ void rt_timer_reset(void)
 {
     RT_EXPECT(running == &root, RT_INVALID, "rt_timer_reset: timer \"%s\" is running",
               running->total.name);
-    resolve(); /* the events go back to the pool */
-#if RT_HAVE_CUDA
-    while (n_pool > 0)
-        RT_CUDA(cudaEventDestroy(pool[--n_pool]));
-#endif
+    resolve();
     for (rt_timer_t *t = root.next, *next; t; t = next) {
         next = t->next;
         free((void *)t->total.path);

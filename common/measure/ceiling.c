@@ -38,14 +38,14 @@ const rt_loops_t *rt_loops_of(rt_kind_t kind)
 typedef struct {
     void (*once)(void *what);
     void *what;
-} task_t;
+} work_t;
 
 /* Returns seconds per repeat. */
-static double window(const rt_loops_t *loops, task_t task, long repeats)
+static double window(const rt_loops_t *loops, work_t work, long repeats)
 {
     loops->start();
     for (long i = 0; i < repeats; i++)
-        task.once(task.what);
+        work.once(work.what);
     return loops->stop() / (double)repeats;
 }
 
@@ -54,23 +54,23 @@ static const double least_time = 1e-9; /* what a clock can tell from nothing */
 
 /* Returns the least seconds per repeat, over windows of many repeats that together last about
  * `budget`. There is at least one warm-up and one window of one repeat. */
-static double best_time(const rt_loops_t *loops, task_t task, double budget)
+static double best_time(const rt_loops_t *loops, work_t work, double budget)
 {
     const double deadline = rt_clock() + budget;
-    window(loops, task, 1);
-    double best = window(loops, task, 1);
+    window(loops, work, 1);
+    double best = window(loops, work, 1);
     /* Each of the WINDOWS is long compared with the clock's resolution. If the first time was a bad
      * guess, the next window corrects it. */
     while (rt_clock() < deadline) {
         const double fit = best > 0 ? budget / WINDOWS / best : 1e4;
         const long repeats = fit < 1 ? 1 : fit > MOST_REPEATS ? MOST_REPEATS : (long)fit;
-        const double seconds = window(loops, task, repeats);
+        const double seconds = window(loops, work, repeats);
         best = seconds < best || best <= 0 ? seconds : best;
     }
     return best > least_time ? best : least_time;
 }
 
-/* ---- bandwidth ---- */
+/* ---- loops ---- */
 
 static const struct {
     const char *name;
@@ -83,10 +83,9 @@ static const struct {
     [RT_LOOP_UPDATE] = {"update", 2, 3, {1, 2, -1}}, /* array 0 with label 2 at the start */
 };
 
-static void stream_once(void *what)
+static int bits_of(const rt_task_t *t)
 {
-    const rt_stream_loop_t *s = what;
-    s->loops->pass(s->loop, s->shape, &s->streams);
+    return t->what == RT_RATE_FMA64 ? 64 : 32;
 }
 
 /* Arrays whose distance is a multiple of a page would compete for the same few sets of a cache. A
@@ -99,106 +98,102 @@ static size_t array_distance(size_t n)
     return (n * sizeof(double) + PAGE - 1) / PAGE * PAGE + STAGGER;
 }
 
-static rt_stream_loop_t stream_new(const rt_loops_t *loops, rt_loop_t loop, size_t working_set)
+static rt_task_t stream_new(const rt_loops_t *loops, int what, size_t working_set)
 {
-    const int arrays = stream_loop[loop].arrays;
+    const int arrays = stream_loop[what].arrays;
     size_t n = working_set / (sizeof(double) * (size_t)arrays);
     n = n < 2 ? 2 : n / 2 * 2;
     const size_t distance = array_distance(n);
-    rt_stream_loop_t s = {
-        .loops = loops, .loop = loop, .streams.n = n, .bytes = (size_t)arrays * distance};
-    s.block = rt_alloc((size_t)arrays, distance, loops->space);
+    rt_task_t t = {
+        .loops = loops, .what = what, .streams.n = n, .bytes = (size_t)arrays * distance};
+    t.block = rt_alloc((size_t)arrays, distance, loops->space);
     for (int k = 0; k < arrays; k++) {
-        s.streams.array[k] = (double *)(void *)(s.block + (size_t)k * distance);
-        loops->set(s.streams.array[k], n, k);
+        t.streams.array[k] = (double *)(void *)(t.block + (size_t)k * distance);
+        loops->set(t.streams.array[k], n, k);
     }
-    return s;
+    return t;
+}
+
+/* Runs a loop once. The arithmetic multiplies numbers with many digits that stay near 1, as a real
+ * kernel does. */
+static void task_once(void *task)
+{
+    const rt_task_t *t = task;
+    if (t->what < RT_LOOPS)
+        t->loops->pass((rt_loop_t)t->what, t->shape, &t->streams);
+    else
+        t->loops->fma(bits_of(t), t->shape, -0.9990234375, 1.99951171875, RT_FMA_STEPS);
 }
 
 /* Returns bytes per second of the loop in its present shape, counting 8 for each item read and 8
  * for each item written. */
-static double stream_rate(rt_stream_loop_t *s, double budget)
+static double stream_rate(rt_task_t *t, double budget)
 {
-    const size_t n = s->streams.n;
-    const rt_loops_t *loops = s->loops;
-    double *written = s->streams.array[0];
-    if (s->loop == RT_LOOP_UPDATE)
+    const size_t n = t->streams.n;
+    const rt_loops_t *loops = t->loops;
+    double *written = t->streams.array[0];
+    if (t->what == RT_LOOP_UPDATE)
         loops->set(written, n, 2);
     else
         rt_fill(written, loops->space, 0xff, n * sizeof(double)); /* NaN */
-    const double seconds = best_time(loops, (task_t){.once = stream_once, .what = s}, budget);
+    const double seconds = best_time(loops, (work_t){.once = task_once, .what = t}, budget);
     /* Two updates bring the first values back. */
-    if (s->loop == RT_LOOP_UPDATE && loops->wrong(written, n, (rt_expected_t){2, 1, 0}) == 0)
-        stream_once(s);
-    const double wrong = loops->wrong(written, n, stream_loop[s->loop].expected);
+    if (t->what == RT_LOOP_UPDATE && loops->wrong(written, n, (rt_expected_t){2, 1, 0}) == 0)
+        task_once(t);
+    const double wrong = loops->wrong(written, n, stream_loop[t->what].expected);
     RT_EXPECT(wrong == 0, RT_INVALID, "ceiling loop %s, shape %d: %.0f of %zu items are wrong",
-              stream_loop[s->loop].name, s->shape, wrong, n);
-    return (double)n * sizeof(double) * stream_loop[s->loop].moved / seconds;
+              stream_loop[t->what].name, t->shape, wrong, n);
+    return (double)n * sizeof(double) * stream_loop[t->what].moved / seconds;
 }
 
-/* Tries all shapes. Leaves the loop in the fastest of this and earlier calls, with its rate. */
-static void stream_try(rt_stream_loop_t *s, double budget)
+/* Returns flop per second in the present shape. First makes the accumulators count: with a = b = 1,
+ * `steps` steps must add exactly `steps` to each. */
+static double fma_rate(rt_task_t *t, double budget)
 {
-    const int shapes = s->loops->shapes;
-    rt_stream_loop_t now = *s;
-    rt_comm_barrier(); /* ranks of one host share its memory, so all measure at the same time */
-    for (now.shape = 0; now.shape < shapes; now.shape++) {
-        const double rate = stream_rate(&now, budget / shapes);
-        if (rate > s->rate) {
-            s->rate = rate;
-            s->shape = now.shape;
-        }
-    }
-}
-
-static void stream_destroy(const rt_stream_loop_t *s)
-{
-    rt_free(s->block, s->loops->space);
-}
-
-/* ---- arithmetic ---- */
-
-/* Multiplies numbers with many digits that stay near 1, as a real kernel does. */
-static void fma_once(void *what)
-{
-    const rt_fma_loop_t *t = what;
-    t->loops->fma(t->bits, t->shape, -0.9990234375, 1.99951171875, RT_FMA_STEPS);
-}
-
-/* Makes the accumulators count: with a = b = 1, `steps` steps must add exactly `steps` to each. */
-static void fma_check(const rt_loops_t *loops, int bits, int shape)
-{
-    const double lanes = loops->fma_lanes(bits, shape);
-    loops->fma(bits, shape, 1, 1, 0);
+    const rt_loops_t *loops = t->loops;
+    const int bits = bits_of(t);
+    const double lanes = loops->fma_lanes(bits, t->shape);
+    loops->fma(bits, t->shape, 1, 1, 0);
     const double start = loops->fma_sum();
-    loops->fma(bits, shape, 1, 1, RT_FMA_STEPS);
+    loops->fma(bits, t->shape, 1, 1, RT_FMA_STEPS);
     const double counted = (loops->fma_sum() - start) / lanes;
     RT_EXPECT(counted == RT_FMA_STEPS, RT_INVALID,
-              "ceiling loop fma%d, shape %d: asked for %d steps, %g were made", bits, shape,
+              "ceiling loop fma%d, shape %d: asked for %d steps, %g were made", bits, t->shape,
               RT_FMA_STEPS, counted);
+    return 2.0 * RT_FMA_STEPS * lanes /
+           best_time(loops, (work_t){.once = task_once, .what = t}, budget);
 }
 
-/* Returns flop per second of the task in its present shape. */
-static double fma_rate(rt_fma_loop_t *task, double budget)
+static double task_rate(rt_task_t *t, double budget)
 {
-    const double seconds = best_time(task->loops, (task_t){.once = fma_once, .what = task}, budget);
-    return 2.0 * RT_FMA_STEPS * task->loops->fma_lanes(task->bits, task->shape) / seconds;
+    return t->what < RT_LOOPS ? stream_rate(t, budget) : fma_rate(t, budget);
 }
 
-/* Tries all shapes. Leaves the task in the fastest of this and earlier calls, with its rate. */
-static void fma_try(rt_fma_loop_t *task, double budget)
+/* Tries all shapes. Leaves the task in the fastest of this and earlier calls, with its rate. Returns
+ * the least rate of the ranks. */
+static double task_try(rt_task_t *t, double budget)
 {
-    const int shapes = task->loops->fma_shapes;
-    rt_fma_loop_t now = *task;
-    rt_comm_barrier();
+    const int shapes = t->what < RT_LOOPS ? t->loops->shapes : t->loops->fma_shapes;
+    rt_task_t now = *t;
+    rt_comm_barrier(); /* ranks of one host share its memory, so all measure at the same time */
     for (now.shape = 0; now.shape < shapes; now.shape++) {
-        fma_check(now.loops, now.bits, now.shape);
-        const double rate = fma_rate(&now, budget / shapes);
-        if (rate > task->rate) {
-            task->rate = rate;
-            task->shape = now.shape;
+        const double rate = task_rate(&now, budget / shapes);
+        if (rate > t->rate) {
+            t->rate = rate;
+            t->shape = now.shape;
         }
     }
+    double least = t->rate;
+    rt_comm_min(&least, 1);
+    return least;
+}
+
+static void task_destroy(rt_task_t *t)
+{
+    if (t->block)
+        rt_free(t->block, t->loops->space);
+    t->block = NULL;
+    t->bytes = 0;
 }
 
 /* ---- the interface ---- */
@@ -225,46 +220,29 @@ static bool is_contradiction(const double rate[RT_RATES])
     return rate[RT_RATE_FMA32] < (1 - RT_CEILING_NOISE) * rate[RT_RATE_FMA64];
 }
 
-/* Measures the arithmetic; again, if something has disturbed it. */
-static void measure_arithmetic(rt_fastest_t *tasks, double budget, double rate[RT_RATES])
-{
-    int tries = 0;
-    do {
-        fma_try(&tasks->fma64, budget);
-        fma_try(&tasks->fma32, budget);
-        rate[RT_RATE_FMA64] = tasks->fma64.rate;
-        rate[RT_RATE_FMA32] = tasks->fma32.rate;
-        rt_comm_min(&rate[RT_RATE_FMA64], 2);
-    } while (is_contradiction(rate) && ++tries < RT_CEILING_TRIES);
-}
-
 void rt_loops_measure(const rt_loops_t *loops, size_t working_set, double seconds,
-                      double rate[RT_RATES], rt_fastest_t *keep)
+                      double rate[RT_RATES], rt_task_t keep[RT_SAMPLED])
 {
-    rt_fastest_t made = {.fma64 = {.loops = loops, .bits = 64},
-                         .fma32 = {.loops = loops, .bits = 32}};
+    rt_task_t made[RT_SAMPLED] = {
+        {0}, {.loops = loops, .what = RT_RATE_FMA64}, {.loops = loops, .what = RT_RATE_FMA32}};
     const int streams = loops->write_allocate ? RT_LOOPS : RT_LOOP_UPDATE;
     const double budget = seconds / (streams + 2); /* and two loops of arithmetic */
-    double best = 0;
+    int tries = 0;
     rate[RT_LOOP_UPDATE] = 0;
-    for (int loop = 0; loop < streams; loop++) {
-        rt_stream_loop_t s = stream_new(loops, (rt_loop_t)loop, working_set);
-        stream_try(&s, budget);
-        rate[loop] = s.rate;
-        rt_comm_min(&rate[loop], 1);
-        const bool fastest = keep && rate[loop] > best;
-        if (fastest && best > 0)
-            stream_destroy(&made.stream);
-        if (fastest) {
-            made.stream = s;
-            best = rate[loop];
-        } else {
-            stream_destroy(&s);
-        }
+    for (int what = 0; what < streams; what++) {
+        rt_task_t t = stream_new(loops, what, working_set);
+        rate[what] = task_try(&t, budget);
+        const bool fastest = keep && (what == 0 || rate[what] > rate[made[0].what]);
+        task_destroy(fastest ? &made[0] : &t);
+        if (fastest)
+            made[0] = t;
     }
-    measure_arithmetic(&made, budget, rate);
-    if (keep)
-        *keep = made;
+    do { /* again, if something has disturbed it */
+        rate[RT_RATE_FMA64] = task_try(&made[1], budget);
+        rate[RT_RATE_FMA32] = task_try(&made[2], budget);
+    } while (is_contradiction(rate) && ++tries < RT_CEILING_TRIES);
+    for (int k = 0; keep && k < RT_SAMPLED; k++)
+        keep[k] = made[k];
 }
 
 void rt_ceilings_raise(rt_ceilings_t *c, const double rate[RT_RATES])
@@ -279,22 +257,20 @@ void rt_ceilings_raise(rt_ceilings_t *c, const double rate[RT_RATES])
     c->samples++;
 }
 
-void rt_fastest_measure(rt_fastest_t *f, double budget, double rate[RT_RATES])
+void rt_fastest_measure(rt_task_t fastest[RT_SAMPLED], double budget, double rate[RT_RATES])
 {
-    double now[] = {stream_rate(&f->stream, budget / 2), fma_rate(&f->fma64, budget / 4),
-                    fma_rate(&f->fma32, budget / 4)};
-    rt_comm_min(now, 3);
-    rate[f->stream.loop] = fmax(rate[f->stream.loop], now[0]);
-    rate[RT_RATE_FMA64] = fmax(rate[RT_RATE_FMA64], now[1]);
-    rate[RT_RATE_FMA32] = fmax(rate[RT_RATE_FMA32], now[2]);
+    double now[RT_SAMPLED];
+    for (int k = 0; k < RT_SAMPLED; k++)
+        now[k] = task_rate(&fastest[k], budget / (k == 0 ? 2 : 4));
+    rt_comm_min(now, RT_SAMPLED);
+    for (int k = 0; k < RT_SAMPLED; k++)
+        rate[fastest[k].what] = fmax(rate[fastest[k].what], now[k]);
 }
 
-void rt_fastest_destroy(rt_fastest_t *f)
+void rt_fastest_destroy(rt_task_t fastest[RT_SAMPLED])
 {
-    if (f->stream.block)
-        stream_destroy(&f->stream);
-    f->stream.block = NULL;
-    f->stream.bytes = 0;
+    for (int k = 0; k < RT_SAMPLED; k++)
+        task_destroy(&fastest[k]);
 }
 
 void rt_ceiling_measure(rt_kind_t kind, size_t working_set, double seconds, rt_ceilings_t *out)
@@ -374,7 +350,7 @@ double rt_ceiling_replay(rt_kind_t kind, int loads_and_stores, int distinct, siz
     replay_once(&r); /* while the labels still differ, a copy that does nothing is noticed */
     replay_check(&r);
     rt_comm_barrier();
-    double slowest = best_time(loops, (task_t){.once = replay_once, .what = &r}, seconds) / 2;
+    double slowest = best_time(loops, (work_t){.once = replay_once, .what = &r}, seconds) / 2;
     replay_check(&r);
     loops->close();
     rt_free(r.array, RT_HOST);

@@ -52,9 +52,10 @@ double rt_bandwidth_ceiling(const rt_ceilings_t *ceilings);
 void rt_ceiling_measure(rt_kind_t kind, size_t working_set, double seconds, rt_ceilings_t *out);
 
 typedef struct rt_meter rt_meter_t;
+enum { RT_SAMPLED = 3 };
 typedef struct {
-    double bandwidth, fma64, fma32; /* bytes/s of the fastest loop, flop/s; 0: unknown */
-    double seconds;                 /* that the sample took, on the slowest rank */
+    double rate[RT_SAMPLED]; /* bytes/s of the fastest loop, flop/s in FP64 and FP32; 0: unknown */
+    double seconds;          /* that the sample took, on the slowest rank */
 } rt_sample_t;
 
 /* Measures all ceilings, and keeps the arrays of the fastest loop for the samples to come.

@@ -93,31 +93,18 @@ extern const rt_loops_t rt_loops_host, rt_loops_cuda, rt_loops_kokkos;
 
 /* --- ceiling.c, for meter.c --- */
 
-/* A loop over arrays that fill the working set. */
+/* The rates of all loops: those over memory in bytes/s, then the arithmetic in flop/s. */
+enum { RT_RATE_FMA64 = RT_LOOPS, RT_RATE_FMA32, RT_RATES };
+/* A loop that is measured, in registers or over arrays that fill the working set. */
 typedef struct {
     const rt_loops_t *loops;
-    rt_loop_t loop;
-    int shape;
-    double rate; /* bytes/s in that shape, the highest so far */
-    rt_streams_t streams;
+    int what;             /* whose rate it is */
+    int shape;            /* the fastest so far */
+    double rate;          /* in that shape, the highest so far */
+    rt_streams_t streams; /* in the block; NULL: none */
     char *block;
     size_t bytes; /* of the block */
-} rt_stream_loop_t;
-
-typedef struct {
-    const rt_loops_t *loops;
-    int bits, shape;
-    double rate; /* flop/s in that shape, the highest so far */
-} rt_fma_loop_t;
-
-/* The fastest loop over memory, and the arithmetic, in their fastest shapes. */
-typedef struct {
-    rt_stream_loop_t stream;
-    rt_fma_loop_t fma64, fma32;
-} rt_fastest_t;
-
-/* The rates of all loops: those over memory, then the arithmetic. */
-enum { RT_RATE_FMA64 = RT_LOOPS, RT_RATE_FMA32, RT_RATES };
+} rt_task_t;
 enum { RT_CEILING_TRIES = 3 }; /* what is disturbed is measured at most so many times */
 
 /* Returns the loops for the processor on which rungs of this kind run. An emulated device is the
@@ -125,13 +112,13 @@ enum { RT_CEILING_TRIES = 3 }; /* what is disturbed is measured at most so many 
 const rt_loops_t *rt_loops_of(rt_kind_t kind);
 /* Returns `wanted`, or less: what may be taken while the app's own arrays are allocated. */
 size_t rt_loops_affordable(const rt_loops_t *loops, size_t wanted);
-/* Measures all loops in all shapes. Leaves the fastest, which owns arrays, in *keep, if there is a
- * keep: rt_fastest_destroy it. Collective, as is the next. */
+/* Measures all loops in all shapes. Leaves the fastest over memory, which owns arrays, and the
+ * arithmetic in *keep, if there is a keep: rt_fastest_destroy it. Collective, as is the next. */
 void rt_loops_measure(const rt_loops_t *loops, size_t working_set, double seconds,
-                      double rate[RT_RATES], rt_fastest_t *keep);
+                      double rate[RT_RATES], rt_task_t keep[RT_SAMPLED]);
 /* Measures them again, and raises their rates to what they show. */
-void rt_fastest_measure(rt_fastest_t *fastest, double budget, double rate[RT_RATES]);
-void rt_fastest_destroy(rt_fastest_t *fastest);
+void rt_fastest_measure(rt_task_t fastest[RT_SAMPLED], double budget, double rate[RT_RATES]);
+void rt_fastest_destroy(rt_task_t fastest[RT_SAMPLED]);
 /* Raises the ceilings to these rates. */
 void rt_ceilings_raise(rt_ceilings_t *ceilings, const double rate[RT_RATES]);
 

@@ -14,7 +14,7 @@
 
 struct rt_meter {
     const rt_loops_t *loops;
-    rt_fastest_t fastest;
+    rt_task_t fastest[RT_SAMPLED];
     double seconds, budget;      /* of a full measurement and of a sample, about */
     rt_sample_t highest, lowest; /* of what `fastest` did: like is compared with like */
     rt_ceilings_t best;          /* highest of all that was measured */
@@ -28,36 +28,34 @@ static double fall(double rate, double highest)
 
 double rt_meter_slowed(const rt_meter_t *m, const rt_sample_t *s)
 {
-    return fmax(fall(s->bandwidth, m->highest.bandwidth),
-                fmax(fall(s->fma64, m->highest.fma64), fall(s->fma32, m->highest.fma32)));
+    double most = 0;
+    for (int k = 0; k < RT_SAMPLED; k++)
+        most = fmax(most, fall(s->rate[k], m->highest.rate[k]));
+    return most;
 }
 
-/* Takes down rates of what the meter keeps. */
-static void note(rt_meter_t *m, const rt_sample_t *now)
+/* Takes down the rates of what the meter keeps. */
+static void note(rt_meter_t *m, const double rate[RT_RATES])
 {
-    rt_sample_t *high = &m->highest, *low = &m->lowest;
-    high->bandwidth = fmax(high->bandwidth, now->bandwidth);
-    high->fma64 = fmax(high->fma64, now->fma64);
-    high->fma32 = fmax(high->fma32, fmax(now->fma32, now->fma64)); /* as in rt_ceilings_raise */
-    if (m->best.samples == 1)
-        *low = *now;
-    low->bandwidth = fmin(low->bandwidth, now->bandwidth);
-    low->fma64 = fmin(low->fma64, now->fma64);
-    low->fma32 = fmin(low->fma32, now->fma32);
-    m->best.spread = fall(low->bandwidth, high->bandwidth);
-    m->best.fma_spread = fmax(fall(low->fma64, high->fma64), fall(low->fma32, high->fma32));
+    double *high = m->highest.rate, *low = m->lowest.rate;
+    for (int k = 0; k < RT_SAMPLED; k++) {
+        const double now = rate[m->fastest[k].what];
+        high[k] = fmax(high[k], now);
+        low[k] = m->best.samples == 1 ? now : fmin(low[k], now);
+    }
+    high[2] = fmax(high[2], rate[RT_RATE_FMA64]); /* as in rt_ceilings_raise */
+    m->best.spread = fall(low[0], high[0]);
+    m->best.fma_spread = fmax(fall(low[1], high[1]), fall(low[2], high[2]));
 }
 
 /* Measures all loops in all shapes; the first time, keeps the fastest. */
-static void measure_all(rt_meter_t *m, rt_fastest_t *keep, double rate[RT_RATES])
+static void measure_all(rt_meter_t *m, rt_task_t *keep, double rate[RT_RATES])
 {
     m->loops->open();
     rt_loops_measure(m->loops, m->best.working_set, m->seconds, rate, keep);
     m->loops->close();
     rt_ceilings_raise(&m->best, rate);
-    note(m, &(rt_sample_t){.bandwidth = rate[m->fastest.stream.loop],
-                           .fma64 = rate[RT_RATE_FMA64],
-                           .fma32 = rate[RT_RATE_FMA32]});
+    note(m, rate);
 }
 
 rt_meter_t *rt_meter_of(const rt_loops_t *loops, rt_kind_t kind, size_t working_set, double seconds)
@@ -69,7 +67,7 @@ rt_meter_t *rt_meter_of(const rt_loops_t *loops, rt_kind_t kind, size_t working_
     m->best = (rt_ceilings_t){.kind = kind, .working_set = rt_loops_affordable(loops, working_set)};
     m->seconds = seconds;
     m->budget = fmin(0.02, fmax(0.005, seconds));
-    measure_all(m, &m->fastest, rate);
+    measure_all(m, m->fastest, rate);
     rt_messages_measure(&m->best.latency, &m->best.message);
     return m;
 }
@@ -84,28 +82,25 @@ void rt_meter_sample(rt_meter_t *m, rt_sample_t *out)
 {
     const double begin = rt_clock();
     double best[RT_RATES] = {0};
-    const rt_loop_t loop = m->fastest.stream.loop;
     int tries = 0;
     m->loops->open();
     do {
         rt_comm_barrier();
-        rt_fastest_measure(&m->fastest, m->budget, best);
-        *out = (rt_sample_t){.bandwidth = best[loop],
-                             .fma64 = best[RT_RATE_FMA64],
-                             .fma32 = best[RT_RATE_FMA32],
-                             .seconds = 0};
+        rt_fastest_measure(m->fastest, m->budget, best);
+        for (int k = 0; k < RT_SAMPLED; k++)
+            out->rate[k] = best[m->fastest[k].what];
     } while (rt_meter_slowed(m, out) > RT_CEILING_NOISE && ++tries < RT_CEILING_TRIES);
     m->loops->close();
     rt_ceilings_raise(&m->best, best);
-    note(m, out);
+    note(m, best);
     out->seconds = rt_clock() - begin;
     rt_comm_max(&out->seconds, 1);
 }
 
 void rt_meter_learn(rt_meter_t *m, const rt_ceilings_t *again)
 {
-    m->best.fma64 = m->highest.fma64 = fmax(m->best.fma64, again->fma64);
-    m->best.fma32 = m->highest.fma32 = fmax(m->best.fma32, again->fma32);
+    m->best.fma64 = m->highest.rate[1] = fmax(m->best.fma64, again->fma64);
+    m->best.fma32 = m->highest.rate[2] = fmax(m->best.fma32, again->fma32);
 }
 
 /* Returns whether a full measurement shows what was known before it. */
@@ -126,7 +121,7 @@ void rt_meter_confirm(rt_meter_t *m)
     double rate[RT_RATES];
     rt_ceilings_t known;
     int tries = 0;
-    rt_fastest_destroy(&m->fastest);
+    rt_fastest_destroy(m->fastest);
     do {
         known = m->best;
         measure_all(m, NULL, rate);
@@ -140,13 +135,13 @@ const rt_ceilings_t *rt_meter_best(const rt_meter_t *m)
 
 size_t rt_meter_bytes(const rt_meter_t *m, rt_space_t space)
 {
-    return m->loops->space == space ? m->fastest.stream.bytes : 0;
+    return m->loops->space == space ? m->fastest[0].bytes : 0;
 }
 
 void rt_meter_destroy(rt_meter_t *m)
 {
     if (m)
-        rt_fastest_destroy(&m->fastest);
+        rt_fastest_destroy(m->fastest);
     free(m);
 }
 

@@ -168,9 +168,9 @@ static void test_meter(rt_kind_t kind, rt_space_t space)
     for (int i = 0; i < 3; i++) {
         rt_sample_t sample;
         rt_meter_sample(meter, &sample);
-        CHECK(sample.bandwidth > 0 && sample.fma64 > 0 && sample.seconds > 0);
-        highest = fmax(highest, sample.bandwidth);
-        lowest = fmin(lowest, sample.bandwidth);
+        CHECK(sample.rate[0] > 0 && sample.rate[1] > 0 && sample.seconds > 0);
+        highest = fmax(highest, sample.rate[0]);
+        lowest = fmin(lowest, sample.rate[0]);
     }
     const rt_ceilings_t *best = rt_meter_best(meter);
     CHECK(best->samples == 4 && best->fma64 >= first.fma64);
@@ -322,10 +322,10 @@ static void test_disturbed_sample(void)
     set_noise(2, ALWAYS);
     noise.once = true;
     rt_meter_sample(meter, &sample);
-    CHECK(sample.bandwidth == quiet.copy && rt_meter_slowed(meter, &sample) == 0);
+    CHECK(sample.rate[0] == quiet.copy && rt_meter_slowed(meter, &sample) == 0);
     set_noise(1.25, ALWAYS);
     rt_meter_sample(meter, &sample);
-    CHECK(near(sample.bandwidth, quiet.copy / 1.25) && near(sample.fma64, quiet.fma64 / 1.25));
+    CHECK(near(sample.rate[0], quiet.copy / 1.25) && near(sample.rate[1], quiet.fma64 / 1.25));
     CHECK(near(rt_meter_slowed(meter, &sample), 0.2));
     CHECK(near(rt_meter_best(meter)->spread, 0.2) && near(rt_meter_best(meter)->fma_spread, 0.2));
     CHECK(rt_meter_best(meter)->copy == quiet.copy);
