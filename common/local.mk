@@ -60,7 +60,7 @@ common_librooftop_a_SOURCES = \
 	common/judge/work.h common/judge/work.c \
 	common/app/app.h common/app/context.h common/app/context.c common/app/ladder.h common/app/ladder.c \
 	common/app/grade.c common/app/parameter.h common/app/team.h common/app/team.c common/app/version.c \
-	common/tune/choose.c common/tune/force.h common/tune/force.c common/tune/print.c common/tune/search.c \
+	common/tune/force.h common/tune/force.c common/tune/search.c \
 	common/tune/store.c common/tune/tune.h common/tune/tune.c common/tune/tune_file.h \
 	common/tune/tune_file.c common/tune/tuning.h \
 	common/driver/driver.h common/driver/choose.c common/driver/job.h common/driver/job.c \

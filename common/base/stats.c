@@ -9,14 +9,9 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-void rt_sort_values(double *x, size_t n)
-{
-    qsort(x, n, sizeof *x, compare);
-}
-
 double rt_median(double *x, int n)
 {
-    rt_sort_values(x, (size_t)n);
+    qsort(x, (size_t)n, sizeof *x, compare);
     return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
 }
 

@@ -2,15 +2,12 @@
 #ifndef RT_STATS_H
 #define RT_STATS_H
 
-#include <stddef.h>
 #include <stdint.h>
 #include "base/extern_c.h"
 
 RT_C_BEGIN
 
-/* Sorts x[0..n-1], ascending; none of them is NaN. */
-void rt_sort_values(double *x, size_t n);
-/* Returns the median of x[0..n-1], n > 0; sorts x. */
+/* Returns the median of x[0..n-1], n > 0, none of them NaN; sorts x, ascending. */
 double rt_median(double *x, int n);
 /* Returns the sum of x[0..n-1], added in a tree: its bits do not depend on how many threads made
  * the terms, and its rounding error grows with the logarithm of n. */

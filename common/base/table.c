@@ -12,7 +12,7 @@ struct rt_table {
     bool *left;  /* [columns] */
     char **cell; /* [n_cells], row by row; the first row holds the headings */
     size_t n_cells, room;
-    size_t printed; /* cells that rt_table_print_new has printed */
+    size_t printed; /* cells that were printed */
     int filled;     /* cells in the current row */
 };
 
@@ -98,12 +98,12 @@ static void print_row(const rt_table_t *t, size_t first, const int *width, FILE 
     fputc('\n', out);
 }
 
-/* Prints the rows from cell `first` on, below the headings if it is the first row. */
-static void print_from(const rt_table_t *t, size_t first, FILE *out)
+void rt_table_print(rt_table_t *t, FILE *out)
 {
     const size_t columns = (size_t)t->columns;
     int *width = calloc(columns, sizeof *width);
     RT_EXPECT(width != NULL, RT_MEMORY, "no memory for a table");
+    size_t first = t->printed;
     int line = 2 * (t->columns - 1);
     for (size_t i = 0; i < t->n_cells; i++) {
         int w = text_width(t->cell[i]);
@@ -112,27 +112,17 @@ static void print_from(const rt_table_t *t, size_t first, FILE *out)
     }
     for (size_t i = 0; i < columns; i++)
         line += width[i];
-    if (first == columns) {
+    if (first == 0) {
         print_row(t, 0, width, out);
+        first = columns;
         for (int i = 0; i < line; i++)
             fputc('-', out);
         fputc('\n', out);
     }
     for (; first < t->n_cells; first += columns)
         print_row(t, first, width, out);
-    free(width);
-}
-
-void rt_table_print(const rt_table_t *t, FILE *out)
-{
-    print_from(t, (size_t)t->columns, out);
-}
-
-void rt_table_print_new(rt_table_t *t, FILE *out)
-{
-    const size_t columns = (size_t)t->columns;
-    print_from(t, t->printed > 0 ? t->printed : columns, out);
     t->printed = t->n_cells;
+    free(width);
 }
 
 void rt_table_destroy(rt_table_t *t)

@@ -18,10 +18,9 @@ rt_table_t *rt_table_new(const char *columns);
 void rt_table_cell(rt_table_t *t, const char *fmt, ...) RT_PRINTF(2, 3);
 /* Ends the row; missing cells become empty. */
 void rt_table_row(rt_table_t *t);
-void rt_table_print(const rt_table_t *t, FILE *out);
 /* Prints the rows that were not printed yet; the first time the headings come first. The columns are
  * as wide as what there is so far: headings that are filled up with blanks keep later rows aligned. */
-void rt_table_print_new(rt_table_t *t, FILE *out);
+void rt_table_print(rt_table_t *t, FILE *out);
 void rt_table_destroy(rt_table_t *t);
 
 RT_C_END

@@ -127,24 +127,21 @@ static void close_meters(rt_job_t *job)
     }
 }
 
-void rt_job_digest(const rt_run_t *run, const void *problem, char hex[RT_SHA256_DIGITS + 1])
-{
-    rt_digest_t digest;
-    rt_digest_begin(&digest);
-    rt_digest_text(&digest, "program", run->app->name);
-    rt_digest_int(&digest, "seed", run->opt.seed);
-    if (run->app->digest)
-        run->app->digest(problem, &digest);
-    rt_digest_end(&digest, hex);
-}
-
+/* Digests the inputs of the problem, with the seed. Collective. */
 static void report_inputs(const rt_job_t *job)
 {
     char hex[RT_SHA256_DIGITS + 1];
+    const rt_app_t *app = job->run->app;
     const rt_options_t *opt = &job->run->opt;
+    rt_digest_t digest;
     if (!opt->json && !opt->nonce)
         return;
-    rt_job_digest(job->run, job->problem, hex);
+    rt_digest_begin(&digest);
+    rt_digest_text(&digest, "program", app->name);
+    rt_digest_int(&digest, "seed", opt->seed);
+    if (app->digest)
+        app->digest(job->problem, &digest);
+    rt_digest_end(&digest, hex);
     if (job->root)
         rt_json_text(job->root, "inputs_digest", hex);
     if (is_root() && opt->nonce && !opt->quiet)

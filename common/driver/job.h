@@ -69,9 +69,6 @@ int rt_job_list(const rt_run_t *run, const rt_rung_t **list);
 
 /* --- windows.c --- */
 
-/* Returns a number that no rung can know beforehand, for the next input. */
-uint64_t rt_next_draw(rt_outcome_t *out);
-
 /* How long a rung is timed. */
 typedef struct {
     double warm_up; /* least seconds before the first window */
@@ -109,8 +106,6 @@ rt_grade_t rt_job_run(rt_run_t *run, json_t *root);
 rt_status_t rt_job_dry_run(rt_run_t *run);
 /* --tune. */
 rt_status_t rt_job_tune(rt_run_t *run, json_t *root);
-/* Digests the inputs of the problem. The seed is always among them. Collective. */
-void rt_job_digest(const rt_run_t *run, const void *problem, char hex[RT_SHA256_DIGITS + 1]);
 
 /* --- profile.c --- */
 

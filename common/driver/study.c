@@ -101,7 +101,7 @@ static void study_case(study_t *study, const char *name)
         rt_run_rung(run, problem, rung, NULL, &out, NULL);
         add_row(study, &out, roofline, name);
         if (rt_comm_rank() == 0)
-            rt_table_print_new(study->table, stdout);
+            rt_table_print(study->table, stdout);
         if (!out.verdict.valid && rt_comm_rank() == 0)
             rt_verdict_print(&out.verdict, stdout);
     }

@@ -44,7 +44,8 @@ typedef struct {
     double cost;    /* with what comes before it */
 } solve_t;
 
-uint64_t rt_next_draw(rt_outcome_t *out)
+/* Returns a number that no rung can know beforehand, for the next input. */
+static uint64_t next_draw(rt_outcome_t *out)
 {
     return rt_hash(++out->draws, out->draw_seed) | 1; /* 0 is the problem's own input */
 }
@@ -56,7 +57,7 @@ uint64_t rt_next_draw(rt_outcome_t *out)
 static solve_t timed_solve(const rt_app_t *app, void *solver, rt_outcome_t *out)
 {
     const double first = rt_clock();
-    app->spoil(solver, rt_next_draw(out), out->keep);
+    app->spoil(solver, next_draw(out), out->keep);
     out->keep = RT_KEEP_NOTHING;
     rt_device_synchronize();
     rt_comm_barrier();
@@ -102,7 +103,7 @@ static void take_sample(rt_meter_t *meter, rt_outcome_t *out)
  * windows equal. */
 static int sampled_solve(int i, int n, rt_outcome_t *out)
 {
-    const uint64_t random = rt_next_draw(out);
+    const uint64_t random = next_draw(out);
     return random / 2 % (uint64_t)(i + 1) == 0 ? (int)(rt_hash(0, random) % (uint64_t)n) : n;
 }
 

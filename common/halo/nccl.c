@@ -244,6 +244,15 @@ static void start(char text[LINE])
     }
 }
 
+/* Ends NCCL, before the GPU is released. Collective. */
+static void stop(void)
+{
+    if (self.comm)
+        NCCL(ncclCommDestroy(self.comm));
+    self.comm = NULL;
+    self.tried = false;
+}
+
 const char *rt_nccl_why_not(void)
 {
     char text[LINE] = "";
@@ -251,19 +260,11 @@ const char *rt_nccl_why_not(void)
         return "one rank sends no messages";
     if (!self.tried) {
         self.tried = true;
-        rt_device_at_release(rt_nccl_stop);
+        rt_device_at_release(stop);
         start(text);
         snprintf(self.why, sizeof self.why, "%s", text);
     }
     return self.comm ? NULL : self.why;
-}
-
-void rt_nccl_stop(void)
-{
-    if (self.comm)
-        NCCL(ncclCommDestroy(self.comm));
-    self.comm = NULL;
-    self.tried = false;
 }
 
 /* ---- on the stream --------------------------------------------------------------------------- */
@@ -275,11 +276,6 @@ void rt_nccl_allgather(const double *x, int n, double *all)
     rt_side_end();
     rt_side_join();
 }
-
-typedef struct {
-    int n;
-    int peer[];
-} peers_t;
 
 /* Makes the connections now: the first message does that, and a capture would be too late. */
 static const char *halo_why_not(int n_peers, const int *peers)
@@ -298,31 +294,21 @@ static const char *halo_why_not(int n_peers, const int *peers)
     return self.why;
 }
 
-static void *halo_open(int n_peers, const int *peers, const size_t *most)
+static void halo_start(void *unused, const rt_messages_t *x)
 {
-    peers_t *state = malloc(sizeof *state + (size_t)n_peers * sizeof *peers);
-    (void)most;
-    RT_EXPECT(state, RT_MEMORY, "no memory for %d neighbours", n_peers);
-    state->n = n_peers;
-    if (n_peers > 0)
-        memcpy(state->peer, peers, (size_t)n_peers * sizeof *peers);
-    return state;
-}
-
-static void halo_start(void *opaque, const void *send, const rt_halo_range_t *out, void *recv,
-                       const rt_halo_range_t *in, size_t bytes)
-{
-    const peers_t *state = opaque;
+    const size_t bytes = x->bytes_per_value;
+    (void)unused;
     rt_side_begin();
     NCCL(ncclGroupStart());
-    for (int m = 0; m < state->n; m++) {
-        const int peer = state->peer[m];
-        if (in[m].count > 0)
-            NCCL(ncclRecv((char *)recv + (size_t)in[m].first * bytes, (size_t)in[m].count * bytes,
-                          ncclInt8, peer, self.comm, rt_stream()));
-        if (out[m].count > 0)
-            NCCL(ncclSend((const char *)send + (size_t)out[m].first * bytes,
-                          (size_t)out[m].count * bytes, ncclInt8, peer, self.comm, rt_stream()));
+    for (int m = 0; m < x->n_peers; m++) {
+        const rt_halo_range_t in = x->in[m], out = x->out[m];
+        if (in.count > 0)
+            NCCL(ncclRecv((char *)x->recv + (size_t)in.first * bytes, (size_t)in.count * bytes,
+                          ncclInt8, x->peers[m], self.comm, rt_stream()));
+        if (out.count > 0)
+            NCCL(ncclSend((const char *)x->send + (size_t)out.first * bytes,
+                          (size_t)out.count * bytes, ncclInt8, x->peers[m], self.comm,
+                          rt_stream()));
     }
     NCCL(ncclGroupEnd());
     rt_side_end();
@@ -336,8 +322,6 @@ static void halo_finish(void *opaque)
 
 const rt_transport_t rt_transport_nccl = {.name = "nccl",
                                           .buffer_space = RT_DEVICE,
-                                          .open = halo_open,
-                                          .close = free,
                                           .start = halo_start,
                                           .finish = halo_finish,
                                           .why_not = halo_why_not,
@@ -355,10 +339,6 @@ void rt_nccl_allgather(const double *x, int n, double *all)
     (void)x;
     (void)all;
     rt_die(RT_USAGE, "%d values for NCCL, which is not in this build", n);
-}
-
-void rt_nccl_stop(void)
-{
 }
 
 #endif

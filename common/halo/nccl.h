@@ -19,8 +19,6 @@ const char *rt_nccl_why_not(void);
 /* Gathers x[n] of each rank into all[size][n], by rank; device memory, on the stream. Collective,
  * in the same order among all uses of NCCL. */
 void rt_nccl_allgather(const double *x, int n, double *all);
-/* Ends NCCL, before the GPU is released. Collective. */
-void rt_nccl_stop(void);
 
 RT_C_END
 #endif

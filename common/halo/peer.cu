@@ -235,20 +235,20 @@ template <class T> void launch(const exchange_t &x, int links)
     RT_CUDA_LAUNCHED();
 }
 
-void peer_start(void *opaque, const void *send, const rt_halo_range_t *out, void *recv,
-                const rt_halo_range_t *in, size_t bytes)
+void peer_start(void *opaque, const rt_messages_t *messages)
 {
     const auto *state = static_cast<const state_t *>(opaque);
     exchange_t x = state->exchange;
+    const size_t bytes = messages->bytes_per_value;
     const int64_t size = bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : 2;
     const int64_t values = static_cast<int64_t>(bytes) / size; /* per slot */
-    x.send = send;
-    x.recv = recv;
+    x.send = messages->send;
+    x.recv = messages->recv;
     for (int m = 0; m < state->n; m++) {
-        x.link[m].send_first = out[m].first * values;
-        x.link[m].send_count = out[m].count * values;
-        x.link[m].recv_first = in[m].first * values;
-        x.link[m].recv_count = in[m].count * values;
+        x.link[m].send_first = messages->out[m].first * values;
+        x.link[m].send_count = messages->out[m].count * values;
+        x.link[m].recv_first = messages->in[m].first * values;
+        x.link[m].recv_count = messages->in[m].count * values;
     }
     if (state->n == 0)
         return;

@@ -3,7 +3,6 @@
  */
 #include "config.h"
 #include <stdlib.h>
-#include <string.h>
 #include "base/error.h"
 #include "halo/transport.h"
 #include "machine/comm.h"
@@ -12,8 +11,7 @@ enum { MOST_TAGS = 32768 };
 
 typedef struct {
     rt_request_t *requests;
-    int n, tag;
-    int peer[];
+    int tag;
 } mpi_state_t;
 
 static void *mpi_open(int n_peers, const int *peers, const size_t *most)
@@ -21,14 +19,11 @@ static void *mpi_open(int n_peers, const int *peers, const size_t *most)
     /* All ranks open transports in the same order, so a number per transport keeps apart the
      * messages of two halos under way at once. MPI guarantees tags only up to 32767. */
     static int opened;
-    mpi_state_t *state = malloc(sizeof *state + (size_t)n_peers * sizeof *peers);
+    mpi_state_t *state = malloc(sizeof *state);
     RT_EXPECT(state, RT_MEMORY, "no memory for %d neighbours", n_peers);
-    (void)most;
+    (void)peers, (void)most;
     state->requests = rt_request_new(2 * n_peers);
-    state->n = n_peers;
     state->tag = opened++ % MOST_TAGS;
-    if (n_peers > 0)
-        memcpy(state->peer, peers, (size_t)n_peers * sizeof *peers);
     return state;
 }
 
@@ -39,18 +34,19 @@ static void mpi_close(void *opaque)
     free(state);
 }
 
-static void mpi_start(void *opaque, const void *send, const rt_halo_range_t *out, void *recv,
-                      const rt_halo_range_t *in, size_t bytes)
+static void mpi_start(void *opaque, const rt_messages_t *x)
 {
     mpi_state_t *state = opaque;
-    for (int m = 0; m < state->n; m++)
-        if (in[m].count > 0)
-            rt_request_recv(state->requests, (char *)recv + (size_t)in[m].first * bytes,
-                            (size_t)in[m].count * bytes, state->peer[m], state->tag);
-    for (int m = 0; m < state->n; m++)
-        if (out[m].count > 0)
-            rt_request_send(state->requests, (const char *)send + (size_t)out[m].first * bytes,
-                            (size_t)out[m].count * bytes, state->peer[m], state->tag);
+    const size_t bytes = x->bytes_per_value;
+    for (int m = 0; m < x->n_peers; m++)
+        if (x->in[m].count > 0)
+            rt_request_recv(state->requests, (char *)x->recv + (size_t)x->in[m].first * bytes,
+                            (size_t)x->in[m].count * bytes, x->peers[m], state->tag);
+    for (int m = 0; m < x->n_peers; m++)
+        if (x->out[m].count > 0)
+            rt_request_send(state->requests,
+                            (const char *)x->send + (size_t)x->out[m].first * bytes,
+                            (size_t)x->out[m].count * bytes, x->peers[m], state->tag);
 }
 
 static void mpi_finish(void *opaque)

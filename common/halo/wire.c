@@ -22,7 +22,8 @@ void rt_halo_wire_open(rt_halo_t *halo, const rt_transport_t *transport)
          m++) /* those of a sum are the largest, and the same both ways */
         most[m] = (size_t)halo->in[RT_HALO_SUM][m].count * bytes;
     halo->transport = transport;
-    halo->transport_state = transport->open(halo->n_peers, halo->peer, most);
+    halo->transport_state =
+        transport->open ? transport->open(halo->n_peers, halo->peer, most) : NULL;
     halo->transport_bytes = rt_mem_used(RT_DEVICE) - used;
     RT_FREE(most, RT_HOST);
     halo->packed_space = halo->plan_space;
@@ -41,7 +42,8 @@ void rt_halo_wire_close(rt_halo_t *halo)
 {
     if (!halo->transport)
         return;
-    halo->transport->close(halo->transport_state);
+    if (halo->transport->close)
+        halo->transport->close(halo->transport_state);
     if (halo->wire_send != halo->packed_send) {
         rt_free(halo->wire_send, halo->wire_space);
         rt_free(halo->wire_recv, halo->wire_space);
@@ -89,11 +91,17 @@ void rt_halo_wire_leave(rt_halo_t *halo)
  * includes all older work of the queue, so nothing reads the receive buffers any more. */
 void rt_halo_wire_start(rt_halo_t *halo)
 {
+    const rt_halo_op_t op = halo->job.op;
+    const rt_messages_t messages = {halo->n_peers,
+                                    halo->peer,
+                                    halo->wire_send,
+                                    halo->wire_recv,
+                                    halo->out[op],
+                                    halo->in[op],
+                                    rt_halo_entry_bytes(&halo->job.field)};
     if (!halo->transport->on_stream)
         halo->kernels->wait();
-    halo->transport->start(halo->transport_state, halo->wire_send, halo->out[halo->job.op],
-                           halo->wire_recv, halo->in[halo->job.op],
-                           rt_halo_entry_bytes(&halo->job.field));
+    halo->transport->start(halo->transport_state, &messages);
 }
 
 void rt_halo_wire_arrive(rt_halo_t *halo)

@@ -75,7 +75,8 @@ void rt_draft_put(rt_draft_t *d, int64_t at, const void *data, size_t bytes)
     }
 }
 
-int rt_draft_end(rt_draft_t *d)
+/* Replaces the target by the draft and returns 0, or else an errno. */
+static int end(rt_draft_t *d)
 {
     if (d->fd >= 0) {
         /* Flush before the rename, or a crash could leave the new name on an empty file. */
@@ -93,7 +94,7 @@ int rt_draft_end(rt_draft_t *d)
 
 void rt_draft_publish(rt_draft_t *d, const char *path)
 {
-    const int error = rt_draft_end(d);
+    const int error = end(d);
     if (error)
         rt_unwritten("cannot write '%.400s': %s (nothing was written)", path,
                      rt_draft_cause(error));
@@ -104,7 +105,7 @@ int rt_draft_write(const char *path, const void *data, size_t bytes)
     rt_draft_t draft;
     rt_draft_begin(&draft, path);
     rt_draft_put(&draft, 0, data, bytes);
-    return rt_draft_end(&draft);
+    return end(&draft);
 }
 
 const char *rt_draft_cause(int error)

@@ -1,9 +1,9 @@
 /*
  * io/draft.h - a file that replaces another when it is complete, or else leaves no trace.
  *
- * Bytes go to a temporary file in the folder of the target; rt_draft_end flushes it to disk and
- * renames it. An error is kept: nothing is written after it, and rt_draft_end returns it. Not
- * collective. Apps include this where they write files of their own.
+ * Bytes go to a temporary file in the folder of the target; rt_draft_publish flushes it to disk and
+ * renames it. An error is kept: nothing is written after it. Not collective. Apps include this where
+ * they write files of their own.
  */
 #ifndef RT_DRAFT_H
 #define RT_DRAFT_H
@@ -29,13 +29,10 @@ typedef struct {
 void rt_draft_begin(rt_draft_t *draft, const char *path);
 /* Writes these bytes at position `at` of the file. */
 void rt_draft_put(rt_draft_t *draft, int64_t at, const void *data, size_t bytes);
-/* Replaces the target by the draft and returns 0. Otherwise returns an errno; then the target is
- * unchanged and the draft is gone. */
-int rt_draft_end(rt_draft_t *draft);
-/* Does the same, and notes why nothing was written (rt_unwritten), with the name that the user
- * gave. */
+/* Flushes the draft to disk and replaces the target by it. If that fails, the target is unchanged, the
+ * draft is gone, and why is noted (rt_unwritten), with the name that the user gave. */
 void rt_draft_publish(rt_draft_t *draft, const char *path);
-/* Writes a file of these bytes, as the above. Returns 0 or an errno. */
+/* Writes a file of these bytes, as the above. Returns 0 or an errno, and notes nothing. */
 int rt_draft_write(const char *path, const void *data, size_t bytes);
 /* Returns an error of the above in words for the user. */
 const char *rt_draft_cause(int error);

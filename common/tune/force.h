@@ -53,8 +53,6 @@ const char *rt_force_text(const rt_force_t *f, const int *choice, rt_text_t *tex
 /* Returns {"block": "4", "unroll": "yes"}, which the caller releases or gives away. */
 json_t *rt_force_json(const rt_force_t *f, const int *choice);
 
-/* --- choose.c --- */
-
 /* Return the index of the name, or -1. */
 int rt_find_value(const rt_parameter_t *parameter, const char *value);
 int rt_find_parameter(const rt_force_t *f, const char *name);

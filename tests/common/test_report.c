@@ -299,7 +299,7 @@ static void test_disk_full(void)
     json_decref(root);
 }
 
-static const char *printed(const rt_table_t *t)
+static const char *printed(rt_table_t *t)
 {
     FILE *out = tmpfile();
     rt_table_print(t, out);
@@ -324,9 +324,7 @@ static void test_table(void)
     rt_table_cell(t, "%s", "");
     rt_table_cell(t, "%s", "");
     rt_table_cell(t, "%d", 100000);
-    CHECK_TEXT(printed(t), "rung           time \xc2\xb5s    GB/s  why\n"
-                           "--------------------------------------\n"
-                           "plain         12345.68       7\n"
+    CHECK_TEXT(printed(t), "plain         12345.68       7\n"
                            "layered-more         1       -  no GPU\n"
                            "\n"
                            "                        100000\n");
