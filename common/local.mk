@@ -61,8 +61,7 @@ common_librooftop_a_SOURCES = \
 	common/app/app.h common/app/context.h common/app/context.c common/app/ladder.h common/app/ladder.c \
 	common/app/grade.c common/app/parameter.h common/app/team.h common/app/team.c common/app/version.c \
 	common/tune/force.h common/tune/force.c common/tune/search.c \
-	common/tune/store.c common/tune/tune.h common/tune/tune.c common/tune/tune_file.h \
-	common/tune/tune_file.c common/tune/tuning.h \
+	common/tune/store.c common/tune/tune.h common/tune/tune.c common/tune/tune_file.c common/tune/tuning.h \
 	common/driver/driver.h common/driver/choose.c common/driver/job.h common/driver/job.c \
 	common/driver/main.c common/driver/options.c common/driver/profile.c common/driver/report.c common/driver/rung.c \
 	common/driver/sizes.c common/driver/study.c common/driver/tables.c common/driver/windows.c
@@ -110,7 +109,7 @@ rt_judges += common/base/numbers.o common/base/stats.o common/judge/%.o
 # Installed is what an app may include, in the folders that the includes name. These are for the runtime itself.
 rt_private_headers = base/free_memory.h base/mem_backend.h base/opt_slot.h driver/job.h halo/kernels.h halo/kernels.hpp halo/state.h \
 	measure/ceiling_gpu.hpp measure/ceiling_loops.h mesh/builder.h tune/force.h \
-	tune/tune_file.h tune/tuning.h
+	tune/tuning.h
 # main() of every program, which each app's local.mk compiles with RT_APP, its table.
 EXTRA_DIST += common/driver/program.c
 rooftopincludedir = $(includedir)/rooftop

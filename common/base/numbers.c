@@ -1,7 +1,6 @@
-/* base/numbers.c - finiteness by bit pattern, hashes, pairwise sums. */
+/* base/numbers.c - finiteness by bit pattern, ends of names. */
 #include "config.h"
 #include "base/numbers.h"
-#include "base/draw.h"
 
 #include <string.h>
 
@@ -23,16 +22,6 @@ size_t rt_count_nonfinite(const double *x, size_t n)
     for (size_t i = 0; i < n; i++)
         bad += !rt_finite(x[i]);
     return bad;
-}
-
-uint64_t rt_hash(uint64_t index, uint64_t seed)
-{
-    return rt_hash_at(index, seed);
-}
-
-double rt_random(uint64_t index, uint64_t seed)
-{
-    return rt_random_at(index, seed);
 }
 
 bool rt_ends_with(const char *text, const char *end)

@@ -13,6 +13,13 @@
 #include <stdint.h>
 #include "base/extern_c.h"
 
+/* A function of the host and of kernels. */
+#if defined(__CUDACC__) || defined(__HIPCC__)
+#define RT_ANYWHERE static inline __host__ __device__
+#else
+#define RT_ANYWHERE static inline
+#endif
+
 RT_C_BEGIN
 
 /* True unless x is NaN or infinite. */
@@ -20,11 +27,25 @@ bool rt_finite(double x);
 /* Returns how many of x[0..n-1] (host) are NaN or infinite. */
 size_t rt_count_nonfinite(const double *x, size_t n);
 
-/* Hashes 64 bits to 64 bits (splitmix64). Random data made this way is a function of a global index
- * and a seed, so it is the same on every machine and for any number of ranks. */
-uint64_t rt_hash(uint64_t index, uint64_t seed);
-/* Returns the same as a double, uniform in (-1, 1), an exact multiple of 2^-52. */
-double rt_random(uint64_t index, uint64_t seed);
+/* Hashes 64 bits to 64 bits: number `index` of the splitmix64 sequence that starts at `seed` (Steele,
+ * Lea and Flood, OOPSLA 2014), whose state only counts in steps of an odd constant. Random data made
+ * this way is a function of a global index and a seed, so it is the same on every machine and for any
+ * number of ranks. */
+RT_ANYWHERE uint64_t rt_hash(uint64_t index, uint64_t seed)
+{
+    uint64_t z = seed + (index + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+/* Returns the same as a double: 52 bits j make the odd numbers 2j + 1 - 2^52, symmetric about zero,
+ * never zero, never an end of (-1, 1), and each an exact double after scaling. */
+RT_ANYWHERE double rt_random(uint64_t index, uint64_t seed)
+{
+    const int64_t odd = 2 * (int64_t)(rt_hash(index, seed) >> 12) + 1 - (INT64_C(1) << 52);
+    return (double)odd * 0x1p-52;
+}
 
 /* True if `text` ends with `end`, or is equal to it. */
 bool rt_ends_with(const char *text, const char *end);

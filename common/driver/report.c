@@ -16,14 +16,13 @@ static const char *const arithmetic_names[] = {
 
 void rt_json_ceilings(json_t *object, const char *key, const rt_ceilings_t *c)
 {
+    static const char *const rates[RT_RATES] = {"copy_bytes_per_s", "triad_bytes_per_s",
+                                                "read_bytes_per_s", "update_bytes_per_s",
+                                                "fma64_flop_per_s", "fma32_flop_per_s"};
     json_t *o = rt_json_object(object, key);
     rt_json_int(o, "working_set_bytes", (long long)c->working_set);
-    rt_json_real(o, "copy_bytes_per_s", c->copy);
-    rt_json_real(o, "triad_bytes_per_s", c->triad);
-    rt_json_real(o, "read_bytes_per_s", c->read);
-    rt_json_real(o, "update_bytes_per_s", c->update);
-    rt_json_real(o, "fma64_flop_per_s", c->fma64);
-    rt_json_real(o, "fma32_flop_per_s", c->fma32);
+    for (int i = 0; i < RT_RATES; i++)
+        rt_json_real(o, rates[i], c->rate[i]);
     rt_json_int(o, "samples", c->samples);
     rt_json_real(o, "spread", c->spread);
     rt_json_real(o, "fma_spread", c->fma_spread);

@@ -48,11 +48,12 @@ void rt_print_ceilings(const rt_ceilings_t *c)
         "%.0f %%):\n"
         "              copy %.1f, triad %.1f, read %.1f",
         c->kind == RT_CPU ? "CPU" : "GPU", rt_mem_format((double)c->working_set, set, sizeof set),
-        c->samples, 100 * c->spread, 100 * c->fma_spread, c->copy * 1e-9, c->triad * 1e-9,
-        c->read * 1e-9);
-    if (c->update > 0)
-        printf(", update %.1f", c->update * 1e-9);
-    printf(" GB/s; FMA FP64 %.0f, FP32 %.0f GFlop/s", c->fma64 * 1e-9, c->fma32 * 1e-9);
+        c->samples, 100 * c->spread, 100 * c->fma_spread, c->rate[RT_LOOP_COPY] * 1e-9,
+        c->rate[RT_LOOP_TRIAD] * 1e-9, c->rate[RT_LOOP_READ] * 1e-9);
+    if (c->rate[RT_LOOP_UPDATE] > 0)
+        printf(", update %.1f", c->rate[RT_LOOP_UPDATE] * 1e-9);
+    printf(" GB/s; FMA FP64 %.0f, FP32 %.0f GFlop/s", c->rate[RT_RATE_FMA64] * 1e-9,
+           c->rate[RT_RATE_FMA32] * 1e-9);
     if (c->message > 0)
         printf("; message %.1f us, %.2f GB/s", c->latency * 1e6, c->message * 1e-9);
     printf("\n");

@@ -21,6 +21,8 @@ static inline double rt_error_over(double got, double want, double bound)
  * with it, so the result is a number of roundings. */
 double rt_worst_error(int64_t n, const double *got, const double *want, const double *size,
                       double unit);
+/* Returns whether a race can strike in this run: some rank works with several threads. Collective. */
+bool rt_compare_races(void);
 /* Checks a rung that claims the same bits: `run` does again what was done, and `differs` returns
  * whether its result has other bits, and erases it. On the host also while threads are stopped at
  * random (judge/perturb.h), so that races strike. Collective. */

@@ -35,7 +35,7 @@ static int compare_ids(const void *a, const void *b)
 }
 
 /* Draws ids among the entries, every second one among those whose x the exchange changed. Returns
- * all ranks' ids, sorted, -1 for what a rank could not draw; *n: how many. */
+ * all ranks' ids, sorted, each once, -1 for what a rank could not draw; *n: how many. */
 static int64_t *draw_ids(const rt_exchange_t *e, uint64_t seed, const double *x, int *n)
 {
     const int ranks = rt_comm_size();
@@ -53,26 +53,24 @@ static int64_t *draw_ids(const rt_exchange_t *e, uint64_t seed, const double *x,
         }
         mine[i] = entry < 0 ? -1 : e->id(e->data, entry);
     }
-    *n = each * ranks;
+    const int drawn = each * ranks;
+    *n = 0;
     rt_comm_allgather(mine, (size_t)each * sizeof *mine, id);
-    qsort(id, (size_t)*n, sizeof *id, compare_ids);
+    if (drawn > 0)
+        qsort(id, (size_t)drawn, sizeof *id, compare_ids);
+    for (int i = 0; i < drawn; i++)
+        if (i == 0 || id[i] != id[i - 1])
+            id[(*n)++] = id[i];
     RT_FREE(mine, RT_HOST);
     return id;
 }
 
-/* Returns where the first of the entry's id is in the sorted list, -1 if it was not drawn. */
+/* Returns where the entry's id is in the list, -1 if it was not drawn. */
 static int find(const rt_exchange_t *e, int64_t entry, const int64_t *id, int n)
 {
     const int64_t own = e->id(e->data, entry);
-    int low = 0, high = n;
-    while (low < high) {
-        const int middle = (low + high) / 2;
-        if (id[middle] < own)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < n && id[low] == own ? low : -1;
+    const int64_t *found = n > 0 ? bsearch(&own, id, (size_t)n, sizeof *id, compare_ids) : NULL;
+    return found ? (int)(found - id) : -1;
 }
 
 void rt_exchange_check(const rt_exchange_t *e, uint64_t seed, double *x, rt_verdict_t *v)

@@ -13,7 +13,6 @@
 #include "base/numbers.h"
 #include "base/threads.h"
 #include "machine/comm.h"
-#include "machine/cores.h"
 #include "machine/timer.h"
 
 enum { LEAST_THREADS = 16, MOST_THREADS = 256, LEAST_RUNS = 4, MOST_RUNS = 200, MOST_STOPS = 3 };
@@ -126,13 +125,6 @@ static cost_t run_once(void (*run)(void *data), double (*error)(void *data), voi
     *worst = now <= *worst ? *worst : now; /* NaN too */
     rt_comm_max(cost, 2);
     return (cost_t){cost[0], cost[1]};
-}
-
-bool rt_perturb_is_due(void)
-{
-    double most = rt_device_cpu()->threads;
-    rt_comm_max(&most, 1);
-    return most > 1;
 }
 
 double rt_perturb(void (*run)(void *data), double (*error)(void *data), void *data)

@@ -10,14 +10,10 @@
 #ifndef RT_PERTURB_H
 #define RT_PERTURB_H
 
-#include <stdbool.h>
 #include "base/extern_c.h"
 
 RT_C_BEGIN
 
-/* Returns whether some rank works with several threads: where none does, no race can strike in this
- * run, and there is nothing to perturb. Collective. */
-bool rt_perturb_is_due(void);
 /* Calls run(data) at most 200 times, or for 70 ms of the cores, but a few times, and returns the largest of what
  * error(data) returns after each of them. run: parallel regions of OpenMP, on any number of threads.
  * Collective if `run` or `error` is: all ranks make the same number of calls. */

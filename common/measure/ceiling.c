@@ -247,13 +247,10 @@ void rt_loops_measure(const rt_loops_t *loops, size_t working_set, double second
 
 void rt_ceilings_raise(rt_ceilings_t *c, const double rate[RT_RATES])
 {
-    c->copy = fmax(c->copy, rate[RT_LOOP_COPY]);
-    c->triad = fmax(c->triad, rate[RT_LOOP_TRIAD]);
-    c->read = fmax(c->read, rate[RT_LOOP_READ]);
-    c->update = fmax(c->update, rate[RT_LOOP_UPDATE]);
-    c->fma64 = fmax(c->fma64, rate[RT_RATE_FMA64]);
+    for (int i = 0; i < RT_RATES; i++)
+        c->rate[i] = fmax(c->rate[i], rate[i]);
     /* What FP64 does FP32 can do too. */
-    c->fma32 = fmax(c->fma32, fmax(rate[RT_RATE_FMA32], rate[RT_RATE_FMA64]));
+    c->rate[RT_RATE_FMA32] = fmax(c->rate[RT_RATE_FMA32], rate[RT_RATE_FMA64]);
     c->samples++;
 }
 
@@ -287,7 +284,10 @@ void rt_ceiling_measure(rt_kind_t kind, size_t working_set, double seconds, rt_c
 
 double rt_bandwidth_ceiling(const rt_ceilings_t *c)
 {
-    return fmax(fmax(c->copy, c->triad), fmax(c->read, c->update));
+    double most = 0;
+    for (int loop = 0; loop < RT_LOOPS; loop++)
+        most = fmax(most, c->rate[loop]);
+    return most;
 }
 
 /* ---- replay ---- */

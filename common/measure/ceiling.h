@@ -21,21 +21,31 @@ RT_C_BEGIN
 /* The smallest working set, in bytes, that bandwidth is measured over. */
 enum { RT_LEAST_SET = 65536 };
 
+/* Loops over arrays of doubles, of which a0 is written. Each value that is read or written counts 8
+ * bytes. */
+typedef enum {
+    RT_LOOP_COPY,   /* a0 = a1 */
+    RT_LOOP_TRIAD,  /* a0 = a1 + 3 a2 */
+    RT_LOOP_READ,   /* a0 = a1 + a2 + ... + a7 */
+    RT_LOOP_UPDATE, /* a0 = a1 - a0; only where a store reads what it overwrites */
+    RT_LOOPS
+} rt_loop_t;
+/* The rates of all loops: those over memory in bytes/s, then the arithmetic in flop/s. */
+enum { RT_RATE_FMA64 = RT_LOOPS, RT_RATE_FMA32, RT_RATES };
+
 typedef struct {
     rt_kind_t kind;
-    size_t working_set;  /* bytes that each bandwidth loop runs over on this rank, all arrays
+    size_t working_set; /* bytes that each bandwidth loop runs over on this rank, all arrays
                          * together: the size asked for, at most 90 % of what is free and, on a
                          * host, 8 GiB */
-    double copy;         /* bytes/s, a[i] = b[i], 16 bytes moved per value */
-    double triad;        /* bytes/s, a[i] = b[i] + s c[i], 24 bytes per value */
-    double read;         /* bytes/s, mostly reads: sum of 7 arrays into one, 64 bytes per value */
-    double update;       /* bytes/s, a[i] = b[i] - a[i], 24 bytes per value; 0 on a GPU */
-    double fma64, fma32; /* flop/s, 2 per fused multiply-add */
-    double latency;      /* seconds, half a ping-pong of 8 bytes, ranks 0 and 1; 0: not measured */
-    double message;      /* bytes/s, ping-pong of 1 MiB; 0: not measured */
-    int samples;         /* measurements that these are the highest of */
-    double spread;       /* of the bandwidth of the samples: (highest - lowest) / highest */
-    double fma_spread;   /* the same of the arithmetic, FP64 or FP32 */
+    double
+        rate[RT_RATES]; /* bytes/s of the loops over memory, update 0 on a GPU; flop/s, 2 per fused
+                            * multiply-add */
+    double latency;     /* seconds, half a ping-pong of 8 bytes, ranks 0 and 1; 0: not measured */
+    double message;     /* bytes/s, ping-pong of 1 MiB; 0: not measured */
+    int samples;        /* measurements that these are the highest of */
+    double spread;      /* of the bandwidth of the samples: (highest - lowest) / highest */
+    double fma_spread;  /* the same of the arithmetic, FP64 or FP32 */
 } rt_ceilings_t;
 
 /* How much measurements of a ceiling may differ. What differs more is measured again. */

@@ -13,24 +13,10 @@
 #include <stdint.h>
 #include "base/by_name.h"
 #include "base/mem.h"
+#include "base/numbers.h"
 #include "measure/ceiling.h"
 
 RT_C_BEGIN
-
-#if defined(__CUDACC__) || defined(__HIPCC__)
-#define RT_HOST_DEVICE __host__ __device__
-#else
-#define RT_HOST_DEVICE
-#endif
-
-/* array[0] is written, the others are read. */
-typedef enum {
-    RT_LOOP_COPY,   /* a0 = a1 */
-    RT_LOOP_TRIAD,  /* a0 = a1 + 3 a2 */
-    RT_LOOP_READ,   /* a0 = a1 + a2 + ... + a7 */
-    RT_LOOP_UPDATE, /* a0 = a1 - a0; only where a store reads what it overwrites */
-    RT_LOOPS
-} rt_loop_t;
 
 enum { RT_LOOP_ARRAYS = 8, RT_TRIAD_SCALE = 3 };
 
@@ -42,7 +28,7 @@ typedef struct {
 /* Returns item i of the array with this label: 24 random-looking bits in [1, 2), since memory full
  * of zeros can be faster than real data. All sums that the loops form of these values are exact in
  * double, in any order, fused or not; so results are compared for equality. */
-static inline RT_HOST_DEVICE double rt_loop_value(size_t i, int label)
+RT_ANYWHERE double rt_loop_value(size_t i, int label)
 {
     const uint32_t hash = ((uint32_t)i + 7919u * (uint32_t)label) * 2654435761u;
     return 1.0 + (double)(hash >> 8) * (1.0 / 16777216.0);
@@ -54,7 +40,7 @@ typedef struct {
     double scale;
 } rt_expected_t;
 
-static inline RT_HOST_DEVICE double rt_loop_expected(size_t i, rt_expected_t e)
+RT_ANYWHERE double rt_loop_expected(size_t i, rt_expected_t e)
 {
     double rest = 0;
     for (int k = 1; k < e.count; k++)
@@ -93,8 +79,6 @@ extern const rt_loops_t rt_loops_host, rt_loops_cuda, rt_loops_kokkos;
 
 /* --- ceiling.c, for meter.c --- */
 
-/* The rates of all loops: those over memory in bytes/s, then the arithmetic in flop/s. */
-enum { RT_RATE_FMA64 = RT_LOOPS, RT_RATE_FMA32, RT_RATES };
 /* A loop that is measured, in registers or over arrays that fill the working set. */
 typedef struct {
     const rt_loops_t *loops;

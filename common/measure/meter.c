@@ -99,20 +99,18 @@ void rt_meter_sample(rt_meter_t *m, rt_sample_t *out)
 
 void rt_meter_learn(rt_meter_t *m, const rt_ceilings_t *again)
 {
-    m->best.fma64 = m->highest.rate[1] = fmax(m->best.fma64, again->fma64);
-    m->best.fma32 = m->highest.rate[2] = fmax(m->best.fma32, again->fma32);
+    for (int k = 1; k < RT_SAMPLED; k++) {
+        double *rate = &m->best.rate[m->fastest[k].what];
+        *rate = m->highest.rate[k] = fmax(*rate, again->rate[m->fastest[k].what]);
+    }
 }
 
 /* Returns whether a full measurement shows what was known before it. */
 static bool confirms(const double rate[RT_RATES], const rt_ceilings_t *known)
 {
-    const double before[RT_RATES] = {
-        [RT_LOOP_COPY] = known->copy,   [RT_LOOP_TRIAD] = known->triad,
-        [RT_LOOP_READ] = known->read,   [RT_LOOP_UPDATE] = known->update,
-        [RT_RATE_FMA64] = known->fma64, [RT_RATE_FMA32] = known->fma32};
     bool same = true;
     for (int i = 0; i < RT_RATES; i++)
-        same = same && fabs(rate[i] - before[i]) <= RT_CEILING_NOISE * before[i];
+        same = same && fabs(rate[i] - known->rate[i]) <= RT_CEILING_NOISE * known->rate[i];
     return same;
 }
 

@@ -7,9 +7,9 @@ double rt_arithmetic_ceiling(const rt_ceilings_t *c, rt_arithmetic_t arithmetic)
 {
     switch (arithmetic) {
     case RT_FMA64:
-        return c->fma64;
+        return c->rate[RT_RATE_FMA64];
     case RT_FMA32:
-        return c->fma32;
+        return c->rate[RT_RATE_FMA32];
     case RT_MMA16:
     case RT_MIXED:
         break;
@@ -26,16 +26,13 @@ static double joint_spread(double a, double spread_a, double b, double spread_b)
 rt_ceilings_t rt_ceilings_best(const rt_ceilings_t *a, const rt_ceilings_t *b)
 {
     rt_ceilings_t best = *a;
-    best.copy = fmax(a->copy, b->copy);
-    best.triad = fmax(a->triad, b->triad);
-    best.read = fmax(a->read, b->read);
-    best.update = fmax(a->update, b->update);
-    best.fma64 = fmax(a->fma64, b->fma64);
-    best.fma32 = fmax(a->fma32, b->fma32);
+    for (int i = 0; i < RT_RATES; i++)
+        best.rate[i] = fmax(a->rate[i], b->rate[i]);
     best.samples = a->samples + b->samples;
     best.spread =
         joint_spread(rt_bandwidth_ceiling(a), a->spread, rt_bandwidth_ceiling(b), b->spread);
-    best.fma_spread = joint_spread(a->fma64, a->fma_spread, b->fma64, b->fma_spread);
+    best.fma_spread =
+        joint_spread(a->rate[RT_RATE_FMA64], a->fma_spread, b->rate[RT_RATE_FMA64], b->fma_spread);
     return best;
 }
 

@@ -2,14 +2,54 @@
 #ifndef RT_FORCE_H
 #define RT_FORCE_H
 
+#include <jansson.h>
 #include <limits.h>
-#include "tune/tune_file.h"
 #include "tune/tuning.h"
+
+/* --- tune_file.c: the file; the format is told in tune/tune.h. One rank reads and writes. --- */
+
+enum { RT_TUNE_FORMAT = 2 };
+
+/* What an entry says. Texts and objects belong to the file. */
+typedef struct {
+    int number; /* from 1, in the order of the file */
+    const char *program, *version, *device, *rung, *date;
+    json_int_t threads; /* 0: on a GPU */
+    json_int_t ranks;   /* positive */
+    json_t *point;      /* positive numbers by name */
+    json_t *choice;     /* texts by name */
+    bool isolated;      /* measured alone: seconds per call; else inside: per unit */
+    double seconds;     /* positive */
+} rt_tune_entry_t;
+
+typedef struct {
+    rt_tune_entry_t *entry; /* [entries] */
+    int entries;
+    json_t *root;
+} rt_tune_file_t;
+
+/* Reads a file. Returns NULL, and one line in `why` that begins with `name`, if there is any
+ * damage: nothing of such a file can be trusted. */
+rt_tune_file_t *rt_tune_file_parse(const char *name, const void *data, size_t bytes,
+                                   rt_text_t *why);
+void rt_tune_file_free(rt_tune_file_t *file); /* NULL allowed */
+
+/* Replaces what a terminal could take for a command: texts of a file may be any. */
+void rt_tune_printable(rt_text_t *text);
+
+/* Returns a file's whole text, to be freed: the entries of `old` (may be NULL), without those for
+ * the same program, device, threads, ranks, point, rung and way of measuring as one of the array
+ * `fresh`, then these. */
+char *rt_tune_file_text(const rt_tune_file_t *old, json_t *fresh, size_t *bytes);
+/* Writes the text whole or not at all, and first makes the folder of `path` if it is not there.
+ * Returns 0 or errno. */
+int rt_tune_file_write(const char *path, const char *text, size_t bytes);
+
+/* --- what is in force --- */
 
 enum {
     RT_TUNE_DEVICE = 256,
-    RT_TUNE_NOTES = 4, /* lines about a file that are kept; more are counted */
-    RT_TUNE_NOTE = PATH_MAX + 512
+    RT_TUNE_NOTES = 4 /* lines about a file that are kept; more are counted */
 };
 
 /* Where a choice comes from. */
@@ -32,8 +72,8 @@ struct rt_tuning {
     char target[PATH_MAX];          /* where --tune writes; "": nowhere */
     char device[2][RT_TUNE_DEVICE]; /* of RT_CPU and RT_CUDA */
     int64_t threads;
-    char file_note[RT_TUNE_NOTE]; /* why the file is not used, or "" */
-    char note[RT_TUNE_NOTES][RT_TUNE_NOTE];
+    rt_text_t file_note; /* why the file is not used, or "" */
+    rt_text_t note[RT_TUNE_NOTES];
     int notes;
 };
 
@@ -68,8 +108,8 @@ double rt_store_distance(const rt_run_t *run, const rt_tune_entry_t *e);
 /* Notes entries for this machine whose rung is unknown, and a file with no entry for this machine.
  */
 void rt_store_look(rt_run_t *run);
-/* Adds a line to the notes about the file. */
-void rt_store_note(struct rt_tuning *t, const char *fmt, ...) RT_PRINTF(2, 3);
+/* Adds a line to the notes about the file: its path and these words. */
+void rt_store_note(struct rt_tuning *t, const char *words);
 /* Returns the point of this run, an object that the caller releases. */
 json_t *rt_store_point(const rt_run_t *run);
 /* Returns a new entry for this run and rung. */

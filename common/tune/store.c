@@ -4,7 +4,6 @@
  */
 #include "config.h"
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,15 +20,12 @@
 
 enum { MOST_BYTES = 64 << 20 }; /* a tuning file of 100000 lines is half of that */
 
-void rt_store_note(struct rt_tuning *t, const char *fmt, ...)
+void rt_store_note(struct rt_tuning *t, const char *words)
 {
     if (t->notes++ >= RT_TUNE_NOTES)
         return;
-    char *note = t->note[t->notes - 1];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(note, sizeof t->note[0], fmt, args);
-    va_end(args);
+    rt_text_t *note = &t->note[t->notes - 1];
+    rt_text(note, "%.150s%s", t->path, words);
     rt_tune_printable(note);
 }
 
@@ -102,6 +98,7 @@ void rt_store_look(rt_run_t *run)
 {
     struct rt_tuning *t = run->tuning;
     const rt_app_t *app = run->app;
+    rt_text_t words;
     bool any = false;
     for (int i = 0; i < t->file->entries; i++) {
         const rt_tune_entry_t *e = &t->file->entry[i];
@@ -111,31 +108,18 @@ void rt_store_look(rt_run_t *run)
             continue;
         any = true;
         if (!rt_app_rung(app, e->rung))
-            rt_store_note(t, "%s: entry %d is not used: there is no rung %.60s", t->path, e->number,
-                          e->rung);
+            rt_store_note(t, rt_text(&words, ": entry %d is not used: there is no rung %.60s",
+                                     e->number, e->rung));
     }
     if (!any)
-        rt_store_note(
-            t, "%s has nothing for %s on this device (%s%s%s, %lld threads): the defaults are used",
-            t->path, app->name, t->device[1], *t->device[1] ? "; " : "", t->device[0],
-            (long long)t->threads);
+        rt_store_note(t, rt_text(&words,
+                                 " has nothing for %s on this device (%s%s%s, %lld threads): the "
+                                 "defaults are used",
+                                 app->name, t->device[1], *t->device[1] ? "; " : "", t->device[0],
+                                 (long long)t->threads));
 }
 
 /* --- reading --- */
-
-/* Writes the path of the user's own file, in XDG's cache folder. Returns false if there is no home
- * folder.
- */
-static bool user_path(const rt_app_t *app, char *path, size_t len)
-{
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    int n = -1;
-    if (cache && *cache == '/') /* XDG: a relative path is to be ignored */
-        n = snprintf(path, len, "%s/rooftop/%s.tuning", cache, app->name);
-    else if (home && *home)
-        n = snprintf(path, len, "%s/.cache/rooftop/%s.tuning", home, app->name);
-    return n > 0 && (size_t)n < len;
-}
 
 static bool is_there(const char *path)
 {
@@ -143,16 +127,22 @@ static bool is_there(const char *path)
     return stat(path, &info) == 0;
 }
 
-/* Writes the path that --tuning names, or else the user's own; "" if there is to be none. */
-static void own_path(const rt_run_t *run, char *path, size_t len)
+/* Writes the path that --tuning names, or else that of the user's own file, in XDG's cache folder; ""
+ * if there is to be none, or no home folder. */
+static void own_path(const rt_run_t *run, char path[PATH_MAX])
 {
     const rt_options_t *opt = &run->opt;
-    *path = '\0';
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME"), *app = run->app->name;
+    int n = 0;
     if (opt->no_tuning || (opt->tuning && strcmp(opt->tuning, "none") == 0))
-        return;
-    if (opt->tuning)
-        snprintf(path, len, "%s", opt->tuning);
-    else if (!user_path(run->app, path, len))
+        n = -1;
+    else if (opt->tuning)
+        n = snprintf(path, PATH_MAX, "%s", opt->tuning);
+    else if (cache && *cache == '/') /* XDG: a relative path is to be ignored */
+        n = snprintf(path, PATH_MAX, "%s/rooftop/%s.tuning", cache, app);
+    else if (home && *home)
+        n = snprintf(path, PATH_MAX, "%s/.cache/rooftop/%s.tuning", home, app);
+    if (n <= 0 || n >= PATH_MAX)
         *path = '\0';
 }
 
@@ -173,7 +163,7 @@ void rt_tuning_read(rt_run_t *run)
     size_t bytes = 0;
     name_devices(t);
     if (rt_comm_rank() == 0)
-        own_path(run, t->path, sizeof t->path);
+        own_path(run, t->path);
     /* One that was named has to be there, unless the search will make it. */
     if (!is_there(t->path) && (!run->opt.tuning || run->opt.tune))
         *t->path = '\0';
@@ -186,9 +176,9 @@ void rt_tuning_read(rt_run_t *run)
     if (!data && run->opt.tuning)
         rt_refuse(RT_USAGE, "--tuning %.400s: %s; name a file that can be read", t->path, why.text);
     if (!data)
-        snprintf(t->file_note, sizeof t->file_note, "%s: %.200s", t->path, why.text);
+        rt_text(&t->file_note, "%.200s: %.200s", t->path, why.text);
     else
-        t->file = rt_tune_file_parse(t->path, data, bytes, t->file_note, sizeof t->file_note);
+        t->file = rt_tune_file_parse(t->path, data, bytes, &t->file_note);
     free(data);
 }
 
@@ -196,35 +186,31 @@ void rt_tuning_read(rt_run_t *run)
 
 /* Reads the target on rank 0. Returns NULL if it is not there, or if it cannot be added to: then
  * `why` says why. */
-static rt_tune_file_t *read_target(const char *path, char *why, size_t len)
+static rt_tune_file_t *read_target(const char *path, rt_text_t *why)
 {
     size_t bytes = 0;
-    rt_text_t fault;
-    rt_tune_file_t *file = NULL;
     if (!*path || !is_there(path))
         return NULL;
-    char *data = rt_file_load(path, MOST_BYTES, &bytes, &fault);
-    if (data)
-        file = rt_tune_file_parse(path, data, bytes, why, len);
-    else
-        snprintf(why, len, "%s", fault.text);
+    char *data = rt_file_load(path, MOST_BYTES, &bytes, why);
+    rt_tune_file_t *file = data ? rt_tune_file_parse(path, data, bytes, why) : NULL;
     free(data);
     return file;
 }
 
 const char *rt_tuning_target(rt_run_t *run)
 {
-    char *path = run->tuning->target, why[PATH_MAX + 512] = "";
+    char *path = run->tuning->target;
+    rt_text_t why = {""};
     if (rt_comm_rank() == 0) {
-        own_path(run, path, PATH_MAX);
-        rt_tune_file_free(read_target(path, why, sizeof why));
+        own_path(run, path);
+        rt_tune_file_free(read_target(path, &why));
     }
-    rt_comm_bcast(why, sizeof why, 0);
+    rt_comm_bcast(&why, sizeof why, 0);
     rt_comm_bcast(path, PATH_MAX, 0);
-    if (*why)
+    if (*why.text)
         rt_refuse(RT_USAGE,
                   "--tune cannot add to %.400s: %s; remove it, or name another with --tuning", path,
-                  why);
+                  why.text);
     if (run->opt.tuning && *path) /* folders of the user's cache are made later */
         rt_shared_probe("tuning", path);
     return path;
@@ -251,26 +237,27 @@ json_t *rt_store_entry(const rt_run_t *run, const rt_rung_t *rung, const int *ch
 void rt_store_adopt(rt_run_t *run, json_t *fresh)
 {
     struct rt_tuning *t = run->tuning;
-    char why[PATH_MAX + 512] = "", *text = NULL, *path = t->target;
+    char *text = NULL, *path = t->target;
+    rt_text_t why = {""};
     size_t bytes = 0;
     if (rt_comm_rank() == 0) {
         /* read again: another run may have added to it meanwhile */
-        rt_tune_file_t *old = read_target(path, why, sizeof why);
+        rt_tune_file_t *old = read_target(path, &why);
         text = rt_tune_file_text(old, fresh, &bytes);
         rt_tune_file_free(old);
-        const int error = *path && !*why ? rt_tune_file_write(path, text, bytes) : 0;
-        if (*why || error)
+        const int error = *path && !*why.text ? rt_tune_file_write(path, text, bytes) : 0;
+        if (*why.text || error) {
             rt_unwritten("cannot write '%.400s': %s (what was tuned is used in this run only)",
-                         path, *why ? why : rt_draft_cause(error));
-        if (*why || error)
+                         path, *why.text ? why.text : rt_draft_cause(error));
             *path = '\0';
+        }
     }
     text = rt_shared_bytes(text, &bytes);
     rt_comm_bcast(path, PATH_MAX, 0);
     rt_tune_file_free(t->file);
     snprintf(t->path, sizeof t->path, "%s", *path ? path : "tuned now");
-    *t->file_note = '\0';
-    t->file = rt_tune_file_parse(t->path, text, bytes, why, sizeof why);
-    RT_EXPECT(t->file, RT_INVALID, "a tuning file that was just made: %s", why);
+    *t->file_note.text = '\0';
+    t->file = rt_tune_file_parse(t->path, text, bytes, &why);
+    RT_EXPECT(t->file, RT_INVALID, "a tuning file that was just made: %s", why.text);
     free(text);
 }

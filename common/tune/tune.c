@@ -57,15 +57,15 @@ static const char *translate(const rt_run_t *run, const rt_force_t *f, const rt_
 
 static void apply_entry(rt_run_t *run, rt_force_t *f)
 {
-    rt_text_t text;
+    rt_text_t text, words;
     int choice[RT_TUNE_PARAMETERS] = {0};
     const rt_tune_entry_t *e = rt_store_nearest(run, f->rung);
     if (!e)
         return;
     const char *why = translate(run, f, e, choice, &text);
     if (why) {
-        rt_store_note(run->tuning, "%s: entry %d is not used: %s", run->tuning->path, e->number,
-                      why);
+        rt_store_note(run->tuning,
+                      rt_text(&words, ": entry %d is not used: %.400s", e->number, why));
         return;
     }
     memcpy(f->choice, choice, sizeof choice);
@@ -172,10 +172,10 @@ static void print_nearest(const rt_run_t *run, const rt_tune_entry_t *e, FILE *o
 void rt_tuning_print(const rt_run_t *run, FILE *out)
 {
     const struct rt_tuning *t = run->tuning;
-    if (*t->file_note)
-        fprintf(out, "tuning        not used: %s; the defaults are used\n", t->file_note);
+    if (*t->file_note.text)
+        fprintf(out, "tuning        not used: %s; the defaults are used\n", t->file_note.text);
     for (int i = 0; i < t->notes && i < RT_TUNE_NOTES; i++)
-        fprintf(out, "tuning        %s\n", t->note[i]);
+        fprintf(out, "tuning        %s\n", t->note[i].text);
     if (t->notes > RT_TUNE_NOTES)
         fprintf(out, "tuning        %s: %d more lines are not used\n", t->path,
                 t->notes - RT_TUNE_NOTES);

@@ -1,10 +1,8 @@
 /*
- * tune/tune_file.c - see tune/tune_file.h. Entries are JSON objects, read and written by jansson,
+ * tune/tune_file.c - the file of tuned choices. Entries are JSON objects, read and written by jansson,
  * one a line.
  */
 #include "config.h"
-#include "tune/tune_file.h"
-
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +10,7 @@
 #include <sys/stat.h>
 #include "base/error.h"
 #include "io/draft.h"
+#include "tune/force.h"
 
 static const char format_key[] = "rooftop-tuning";
 
@@ -20,23 +19,22 @@ static const char format_key[] = "rooftop-tuning";
 /* A file that is being read, and where to say what is wrong with it. */
 typedef struct {
     const char *name;
-    char *why;
-    size_t len;
+    rt_text_t *why;
 } reader_t;
 
-void rt_tune_printable(char *text)
+void rt_tune_printable(rt_text_t *text)
 {
-    for (; *text; text++)
-        *text = *text < ' ' || *text > '~' ? '?' : *text;
+    for (char *c = text->text; *c; c++)
+        *c = *c < ' ' || *c > '~' ? '?' : *c;
 }
 
 /* Writes one line of why; returns false. What jansson quotes of a file may be any bytes. */
 static bool file_fail(const reader_t *r, int entry, const char *what, const char *text)
 {
+    rt_text(r->why, "%.200s: ", r->name);
     if (entry > 0)
-        snprintf(r->why, r->len, "%s: entry %d: %s%.120s", r->name, entry, what, text);
-    else
-        snprintf(r->why, r->len, "%s: %s%.120s", r->name, what, text);
+        rt_text_add(r->why, "entry %d: ", entry);
+    rt_text_add(r->why, "%s%.120s", what, text);
     rt_tune_printable(r->why);
     return false;
 }
@@ -107,10 +105,9 @@ static bool read_root(const reader_t *r, rt_tune_file_t *file)
     return true;
 }
 
-rt_tune_file_t *rt_tune_file_parse(const char *name, const void *data, size_t bytes, char *why,
-                                   size_t len)
+rt_tune_file_t *rt_tune_file_parse(const char *name, const void *data, size_t bytes, rt_text_t *why)
 {
-    const reader_t r = {name, why, len};
+    const reader_t r = {name, why};
     json_error_t error;
     rt_tune_file_t *file = calloc(1, sizeof *file);
     RT_EXPECT(file, RT_MEMORY, "no memory for a tuning file");

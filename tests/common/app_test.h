@@ -11,11 +11,6 @@
 
 /* Takes the place of the judge's search for races, which takes most of the time of a tiny rung: here rungs
  * run on many problems, and a race shows on one as well (cli.sh, races.sh, mutants). */
-bool rt_perturb_is_due(void)
-{
-    return true;
-}
-
 double rt_perturb(void (*run)(void *data), double (*error)(void *data), void *data)
 {
     run(data);

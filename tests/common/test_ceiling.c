@@ -21,6 +21,9 @@
 #include "base/mem.h"
 #include "machine/timer.h"
 
+enum { COPY = RT_LOOP_COPY, TRIAD = RT_LOOP_TRIAD, READ = RT_LOOP_READ, UPDATE = RT_LOOP_UPDATE };
+enum { FMA64 = RT_RATE_FMA64, FMA32 = RT_RATE_FMA32 };
+
 static void put(double *x, size_t i, double value, rt_space_t space)
 {
     rt_copy(x + i, space, &value, RT_HOST, sizeof value);
@@ -112,19 +115,19 @@ static void test_measure(rt_kind_t kind)
     CHECK(c.working_set == bytes);
     const double most = kind == RT_CUDA ? 100e12 : 2e12; /* more than any machine has, even in its
                                                           * caches */
-    CHECK(c.copy > 1e8 && c.copy < most);
-    CHECK(c.triad > 1e8 && c.triad < most);
-    CHECK(c.read > 1e8 && c.read < most);
-    CHECK(rt_loops_of(kind)->write_allocate ? c.update > 1e8 && c.update < most : c.update == 0);
-    CHECK(c.fma64 > 0.5e9 && c.fma64 < 1e15);
-    CHECK(c.fma32 > 0.5e9 && c.fma32 < 1e15);
+    for (int loop = COPY; loop <= READ; loop++)
+        CHECK(c.rate[loop] > 1e8 && c.rate[loop] < most);
+    CHECK(rt_loops_of(kind)->write_allocate ? c.rate[UPDATE] > 1e8 && c.rate[UPDATE] < most
+                                            : c.rate[UPDATE] == 0);
+    CHECK(c.rate[FMA64] > 0.5e9 && c.rate[FMA64] < 1e15);
+    CHECK(c.rate[FMA32] > 0.5e9 && c.rate[FMA32] < 1e15);
     double latency, bandwidth;
     rt_messages_measure(&latency, &bandwidth);
     CHECK(rt_comm_size() > 1 ? latency > 0 && latency < 1 : latency == 0);
     CHECK(rt_comm_size() > 1 ? bandwidth > 1e3 : bandwidth == 0);
 
     rt_ceiling_measure(kind, 0, 0, &c); /* no time and no size: still one pass of each loop */
-    CHECK(c.working_set > 0 && c.copy > 0 && c.fma32 > 0);
+    CHECK(c.working_set > 0 && c.rate[COPY] > 0 && c.rate[FMA32] > 0);
     CHECK(rt_mem_used(RT_HOST) == 0 && rt_mem_used(RT_DEVICE) == 0);
 }
 
@@ -173,7 +176,7 @@ static void test_meter(rt_kind_t kind, rt_space_t space)
         lowest = fmin(lowest, sample.rate[0]);
     }
     const rt_ceilings_t *best = rt_meter_best(meter);
-    CHECK(best->samples == 4 && best->fma64 >= first.fma64);
+    CHECK(best->samples == 4 && best->rate[FMA64] >= first.rate[FMA64]);
     CHECK(rt_bandwidth_ceiling(best) == highest);
     CHECK(fabs(best->spread - (1 - lowest / highest)) < 1e-12);
     rt_meter_destroy(meter);
@@ -277,8 +280,8 @@ static void test_disturbed_ceiling(void)
     set_noise(1, 0);
     rt_meter_t *meter = set_meter();
     const rt_ceilings_t quiet = *rt_meter_best(meter);
-    CHECK(near(quiet.fma64, fma64) && near(quiet.fma32, 2 * fma64));
-    CHECK(quiet.copy > 1.9 * quiet.triad && quiet.spread == 0 && quiet.fma_spread == 0);
+    CHECK(near(quiet.rate[FMA64], fma64) && near(quiet.rate[FMA32], 2 * fma64));
+    CHECK(quiet.rate[COPY] > 1.9 * quiet.rate[TRIAD] && quiet.spread == 0 && quiet.fma_spread == 0);
     rt_meter_confirm(meter);
     CHECK(rt_meter_best(meter)->samples == 2 && rt_meter_best(meter)->fma_spread == 0);
     rt_meter_destroy(meter);
@@ -286,14 +289,15 @@ static void test_disturbed_ceiling(void)
     /* FP32 seems slower than FP64 in the first measurement of all shapes */
     set_noise_fma32(10, 2 * (RT_LOOPS + 2 * SHAPES));
     meter = set_meter();
-    CHECK(near(rt_meter_best(meter)->fma32, 2 * fma64) && rt_meter_best(meter)->samples == 1);
+    CHECK(near(rt_meter_best(meter)->rate[FMA32], 2 * fma64) && rt_meter_best(meter)->samples == 1);
     rt_meter_destroy(meter);
 
     /* and always: it is drawn no lower than FP64, and the machine is not steady */
     set_noise_fma32(10, ALWAYS);
     meter = set_meter();
     rt_meter_sample(meter, &sample);
-    CHECK(near(rt_meter_best(meter)->fma32, fma64) && near(rt_meter_best(meter)->fma64, fma64));
+    CHECK(near(rt_meter_best(meter)->rate[FMA32], fma64) &&
+          near(rt_meter_best(meter)->rate[FMA64], fma64));
     CHECK(rt_meter_slowed(meter, &sample) > 0.5 && rt_meter_best(meter)->fma_spread > 0.5);
     rt_meter_destroy(meter);
 
@@ -303,10 +307,11 @@ static void test_disturbed_ceiling(void)
     meter = set_meter();
     set_noise(1, 0);
     rt_meter_sample(meter, &sample);
-    CHECK(rt_meter_best(meter)->fma64 < 0.7 * fma64);
+    CHECK(rt_meter_best(meter)->rate[FMA64] < 0.7 * fma64);
     rt_meter_confirm(meter);
     const rt_ceilings_t *best = rt_meter_best(meter);
-    CHECK(near(best->copy, quiet.copy) && near(best->fma64, fma64) && near(best->fma32, 2 * fma64));
+    CHECK(near(best->rate[COPY], quiet.rate[COPY]) && near(best->rate[FMA64], fma64) &&
+          near(best->rate[FMA32], 2 * fma64));
     CHECK(best->samples == 4); /* the second look confirms the first */
     CHECK(rt_meter_slowed(meter, &sample) > 0.3 && best->fma_spread > 0.3);
     rt_meter_destroy(meter);
@@ -322,13 +327,14 @@ static void test_disturbed_sample(void)
     set_noise(2, ALWAYS);
     noise.once = true;
     rt_meter_sample(meter, &sample);
-    CHECK(sample.rate[0] == quiet.copy && rt_meter_slowed(meter, &sample) == 0);
+    CHECK(sample.rate[0] == quiet.rate[COPY] && rt_meter_slowed(meter, &sample) == 0);
     set_noise(1.25, ALWAYS);
     rt_meter_sample(meter, &sample);
-    CHECK(near(sample.rate[0], quiet.copy / 1.25) && near(sample.rate[1], quiet.fma64 / 1.25));
+    CHECK(near(sample.rate[0], quiet.rate[COPY] / 1.25) &&
+          near(sample.rate[1], quiet.rate[FMA64] / 1.25));
     CHECK(near(rt_meter_slowed(meter, &sample), 0.2));
     CHECK(near(rt_meter_best(meter)->spread, 0.2) && near(rt_meter_best(meter)->fma_spread, 0.2));
-    CHECK(rt_meter_best(meter)->copy == quiet.copy);
+    CHECK(rt_meter_best(meter)->rate[COPY] == quiet.rate[COPY]);
     rt_meter_destroy(meter);
 }
 
@@ -375,12 +381,13 @@ static void test_share(void)
 {
     const rt_claim_t claim = {
         .bytes = 90, .flops = 30, .arithmetic = RT_FMA64, .touched = 100000, .least = 65536};
-    rt_ceilings_t c = {.copy = 60, .read = 100, .fma64 = 60, .working_set = 500000, .samples = 1};
-    rt_ceilings_t again = {.copy = 180, .fma64 = 40, .working_set = 100000, .samples = 1};
+    rt_ceilings_t c = {
+        .rate = {[COPY] = 60, [READ] = 100, [FMA64] = 60}, .working_set = 500000, .samples = 1};
+    rt_ceilings_t again = {.rate = {180, [FMA64] = 40}, .working_set = 100000, .samples = 1};
     CHECK(rt_share_of(&claim, &c, NULL) == 0.9);
     CHECK(rt_share_of(&claim, &c, &again) == 0.5);
     again.working_set = 100001;
-    c.fma64 = 120;
+    c.rate[FMA64] = 120;
     CHECK(rt_share_of(&claim, &c, &again) == 0.25);
     again.spread = 0.5;
     CHECK(fabs(rt_ceilings_best(&c, &again).spread - (1 - 90. / 180)) < 1e-15);

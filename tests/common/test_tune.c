@@ -11,7 +11,7 @@
 #include <time.h>
 #include "app_test.h"
 #include "driver/job.h"
-#include "tune/tune_file.h"
+#include "tune/force.h"
 
 /* --- a clock that is moved by hand --- */
 
@@ -570,7 +570,7 @@ static void check_choose(void)
 
 static void check_round_trip(void)
 {
-    char why[1024] = "";
+    rt_text_t why = {""};
     size_t bytes, again;
     json_t *first = entry_of(&ladder[FEW], 10, 0.1, 1.23456789e-5, "2");
     set_text(first, "device", "A GPU, 100% \"new\": x=y");
@@ -580,8 +580,8 @@ static void check_round_trip(void)
     json_t *none = json_array(), *one = json_pack("[o]", first),
            *both = json_pack("[O, o]", first, second);
     char *text = rt_tune_file_text(NULL, both, &bytes);
-    rt_tune_file_t *file = rt_tune_file_parse("f", text, bytes, why, sizeof why);
-    CHECK(file && file->entries == 2 && *why == '\0');
+    rt_tune_file_t *file = rt_tune_file_parse("f", text, bytes, &why);
+    CHECK(file && file->entries == 2 && *why.text == '\0');
     if (!file)
         exit(check_done());
     const rt_tune_entry_t *r = file->entry;
@@ -597,7 +597,7 @@ static void check_round_trip(void)
     free(same);
     json_object_set_new(first, "seconds", json_real(5));
     same = rt_tune_file_text(file, one, &again);
-    rt_tune_file_t *changed = rt_tune_file_parse("f", same, again, why, sizeof why);
+    rt_tune_file_t *changed = rt_tune_file_parse("f", same, again, &why);
     CHECK(changed && changed->entries == 2 && changed->entry[1].seconds == 5 &&
           changed->entry[0].seconds == 7);
     rt_tune_file_free(changed);

@@ -14,6 +14,7 @@
 #include <math.h>
 #include <string.h>
 #include "judge.h"
+#include "judge/compare.h"
 #include "judge/perturb.h"
 
 static const double ROUNDINGS = 256; /* of one application */
@@ -216,7 +217,7 @@ void gfnn_verify_operator(gfnn_bench_t *b)
     verify_form(b, GFNN_DOUBLE, &step->A, "A x (of its rounding bound)", SALT_A);
     verify_form(b, GFNN_DOUBLE, &step->M, "M x (of its rounding bound)", SALT_M);
     verify_form(b, GFNN_DOUBLE, &step->K, "K x (of its rounding bound)", SALT_K);
-    if (b->s->rung->kind == RT_CPU && rt_perturb_is_due())
+    if (b->s->rung->kind == RT_CPU && rt_compare_races())
         verify_disturbed(b);
     if (sums)
         verify_fused(b, GFNN_DOUBLE, "A x with x.Ax (of its rounding bound)",

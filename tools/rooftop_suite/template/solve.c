@@ -19,7 +19,7 @@ static double *base_new(const rt_run_t *run, size_t values, rt_space_t space)
     double *base = RT_NEW(double, values, RT_HOST);
     for (size_t i = 0; i < values; i++) {
         const int64_t point = jacobi_point(config, i);
-        const double f = 2 + rt_random_at((uint64_t)point, (uint64_t)run->opt.seed);
+        const double f = 2 + rt_random((uint64_t)point, (uint64_t)run->opt.seed);
         base[i] = point < 0 ? 0 : h * h * f;
     }
     double *there = rt_clone(base, values, sizeof(double), space);

@@ -36,7 +36,7 @@ void jacobi_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
     for (size_t i = 0; i < values; i++) {
         const int64_t point = jacobi_point(s->run->config, i), z = (int64_t)i / view->plane;
         const bool ghost = z == 0 || z == view->layers + 1;
-        u[i] = point < 0 ? 0 : rt_random_at((uint64_t)point, seed);
+        u[i] = point < 0 ? 0 : rt_random((uint64_t)point, seed);
         got[i] = point >= 0 && ghost ? NAN : u[i];
     }
     jacobi_spoil(s, 0, RT_KEEP_NOTHING);
