@@ -3,16 +3,28 @@
 # own file, app.c and work.c.
 app=nekbone
 . "${abs_top_srcdir:-.}/tests/common/lib.sh" || exit 1
+[ -n "${RT_CHECK_LONG:-}" ] || skip "four builds: make check-long"
 find_python
 here=$inputs/..
 srcdir=$(sed -n 's/^srcdir = //p' "$top/Makefile")
-command -v automake >/dev/null && [ -f "$here/Makefile.in" ] && [[ $srcdir = /* ]] ||
-    skip "no automake, or a build whose configure was not called by an absolute path"
-src=$work/src build=$work/build
-mkdir "$src" "$build"
+command -v automake >/dev/null && [ -f "$here/Makefile.in" ] && [[ $srcdir = /* || $srcdir = . ]] ||
+    skip "no automake, or a build in another folder whose configure was not called by an absolute path"
+src=$work/src build=$work/build configure=../src/configure relocate="s,$srcdir/,../src/,g"
+[ "$srcdir" != . ] || build=$src configure=./configure relocate= # a build in place
+mkdir -p "$src" "$build"
 touch begun
 tar -C "$here" -c --exclude=.git --exclude='*.o' --exclude='*.a' --exclude=autom4te.cache . | tar -C "$src" -x
 chmod -R u+w "$src" # that of make distcheck is not to be written
+
+# A build of the copy, whose objects are those of this build, up to date before the changes.
+cd "$build" || exit 1
+eval "CONFIG_SHELL= $configure -q $("$top/config.status" --config)" >configure.out 2>&1 || { cat configure.out; fail configure; exit 1; }
+for file in $(cd "$top" && find common apps '(' -name '*.[oa]' -o -name '*.Po' -o -name .dirstamp ')'); do
+    mkdir -p "${file%/*}"
+    case $file in *.Po) sed "$relocate" "$top/$file" >"$file" ;; *) cp "$top/$file" "$file" ;; esac
+done
+find . -type f -exec touch -r "$work/begun" {} +
+cd "$work" || exit 1
 
 # change FILE SED: the file of the copy must have what the expression searches.
 change()
@@ -42,14 +54,7 @@ for said in "nekbone.md: backwards has no section" "nekbone/work.c: backwards ha
 done
 [ "$(wc -l <complete.out)" = 7 ] || fail "complete.py says more: $(cat complete.out)"
 
-# A build of the copy, whose objects are those of this build, up to date before the changes.
 cd "$build" || exit 1
-eval "CONFIG_SHELL= ../src/configure -q $("$top/config.status" --config)" >configure.out 2>&1 || { cat configure.out; fail configure; exit 1; }
-for file in $(cd "$top" && find common apps '(' -name '*.[oa]' -o -name '*.Po' -o -name .dirstamp ')'); do
-    mkdir -p "${file%/*}"
-    case $file in *.Po) sed "s,$srcdir/,../src/,g" "$top/$file" >"$file" ;; *) cp "$top/$file" "$file" ;; esac
-done
-find . -type f -exec touch -r "$work/begun" {} +
 # made PROGRAM: builds it, and sets objects to those of its app that were compiled.
 made()
 {
