@@ -106,6 +106,7 @@ rt_scripts = \
 	tests/suite/contribute.sh \
 	tests/suite/outside.sh \
 	tests/suite/races.sh \
+	tests/fuzz/mesh.sh \
 	tests/suite/reproducible.sh \
 	tests/suite/quickstart.sh
 
@@ -170,10 +171,13 @@ rt_user_settings = env | sed -En 's/^((OMP|KMP|GOMP|KOKKOS|ROOFTOP|SLURM|PMI|OMP
 # cores of another. Left out is half of what a start takes: the search for fabrics (cm), collectives
 # for many nodes, and hwloc's search for devices, which only GPUs need. Open MPI 4 reads OMPI_MCA_*,
 # Open MPI 5 the PRTE_MCA_* ones.
-# What was tuned here must not be in force: a cache that is not there.
+# What was tuned here must not be in force: a cache that is not there. So ccache must not make one, and Matplotlib keeps its list
+# of fonts, which takes it a second, beside what Python compiled.
 AM_TESTS_ENVIRONMENT = \
 	for setting in `$(rt_user_settings)`; do unset $$setting; done; \
 	XDG_CACHE_HOME='$(abs_top_builddir)/tests/none'; export XDG_CACHE_HOME; \
+	CCACHE_DISABLE=1; export CCACHE_DISABLE; \
+	MPLCONFIGDIR='$(abs_top_builddir)/tests/__pycache__/matplotlib'; export MPLCONFIGDIR; \
 	MPIRUN='$(MPIRUN)'; export MPIRUN; \
 	abs_top_srcdir='$(abs_top_srcdir)'; export abs_top_srcdir; \
 	abs_top_builddir='$(abs_top_builddir)'; export abs_top_builddir; \

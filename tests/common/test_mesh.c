@@ -554,26 +554,9 @@ static void test_files(void)
     CHECK(strstr(why, "there is no tetrahedron in it"));
 }
 
-/* With RT_CORPUS=FOLDER: writes the files there for tests/fuzz/fuzz_mesh.c, with its last byte. */
-static void leave_files(const char *folder)
-{
-    for (int f = 0; f < FORMATS; f++) {
-        char path[1024];
-        snprintf(path, sizeof path, "%s/mixed-%d", folder, f);
-        FILE *out = fopen(path, "wb");
-        if (!out)
-            perror(path), exit(EXIT_FAILURE);
-        fwrite(bytes[f], 1, size[f], out);
-        fputc(f == UGRID_BIG ? 16 : f == UGRID_LITTLE ? 32 : 0, out);
-        fclose(out);
-    }
-}
-
 int main(void)
 {
     make_files();
-    if (getenv("RT_CORPUS"))
-        leave_files(getenv("RT_CORPUS"));
     for (int f = 0; f < FORMATS; f++) {
         test_good(f);
         test_damage(f);

@@ -1,8 +1,7 @@
 # report.sh - rooftop report: one page that needs nothing else. Every rung is in each plot, text from a file cannot become
 # HTML, and the page says what is missing and what is wrong. judge_page.py judges it.
 . "${abs_top_srcdir:-.}/tests/suite/lib.sh" || exit 1
-"$python" -c 'import jinja2, matplotlib' 2>/dev/null || skip "no Jinja2, or no Matplotlib (Debian: python3-jinja2, python3-matplotlib)"
-export MPLCONFIGDIR=$work/mpl
+[ -n "$draws" ] || skip "no Jinja2, or no Matplotlib (Debian: python3-jinja2, python3-matplotlib)"
 rooftop=$pages
 "$python" "$here/tests/suite/samples.py" "$here" || exit 1
 
