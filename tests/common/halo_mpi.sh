@@ -41,15 +41,21 @@ ends()
     [ "$said" = 1 ] || fail "$*: '$text' was said $said times: $output"
 }
 
+# A refusal that the other ranks do not share: they must not wait for ever. They wait 5 s, beside the other tests.
+(
+    failed=0
+    ends 2 "^test_comm: rank 1: on purpose, alone" "$tests"/test_comm refuse-alone
+    exit $failed
+) &
+alone=$!
 ends 4 "test_comm: rank 1: .*on purpose" "$tests"/test_comm die
 ends 3 "^test_comm: on purpose, 2 ranks" "$tests"/test_comm refuse
-# A refusal that the other ranks do not share: they must not wait for ever.
-ends 2 "^test_comm: rank 1: on purpose, alone" "$tests"/test_comm refuse-alone
 ends 2 "^test_halo: halo: global id 5 has 0 owners" "$tests"/test_halo no-owner
 ends 2 "^test_halo: halo: global id 5 has 2 owners" "$tests"/test_halo two-owners
 ends 2 "some ranks name owners and some do not" "$tests"/test_halo some-owners
 ends 2 "there are auto, staged" "$tests"/test_halo transport teleport
 ends 3 "transport nccl: \(not in this build\|it moves device memory\)" "$tests"/test_halo transport nccl
 ends 3 "transport peer: \(not in this build\|it moves device memory\)" "$tests"/test_halo transport peer
+wait $alone || failed=1
 
 exit $failed

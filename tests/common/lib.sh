@@ -292,12 +292,16 @@ copy_source()
     echo 1.2.3 >"$1/.tarball-version"
 }
 
-# find_python: sets python to an interpreter, not a wrapper of one: PYTHON, or the first that has the packages for pages.
+# find_python: sets python to an interpreter, not a wrapper of one: PYTHON, or the first that has the packages for pages; draws
+# to yes if it has them.
 find_python()
 {
+    local ask='import importlib.util, sys; print(sys.executable if sys.version_info >= (3, 9) else "")
+sys.exit(None in map(importlib.util.find_spec, ("jinja2", "matplotlib")))' # importing them takes a second
     for python in ${PYTHON:-python3 /usr/bin/python3 python3}; do
-        python=$("$python" -c 'import sys; print(sys.executable if sys.version_info >= (3, 9) else "")' 2>/dev/null)
-        [ -n "$python" ] && "$python" -c 'import jinja2, matplotlib' 2>/dev/null && return
+        draws=yes
+        python=$("$python" -c "$ask" 2>/dev/null) && [ -n "$python" ] && return
     done
+    draws=
     [ -n "$python" ] || skip "no Python 3.9 or later"
 }

@@ -1,7 +1,8 @@
 # mpi.sh - fun3d-mcpi on 1 and 3 ranks, long on up to 8: the same dQ, bit by bit; every rung that can run on a CPU verified with ghosts in play.
 . "${abs_top_srcdir:-.}/tests/fun3d-mcpi/lib.sh" || exit 1
 why=$(have_mpi) || skip "$why"
-run="--device cpu --threads 1 --seconds 0"
+export OMP_NUM_THREADS=1
+run="--device cpu --seconds 0"
 double="--offdiagonal fp64 --dq fp64 --accumulate fp64"
 
 long=${RT_CHECK_LONG:-0}
@@ -66,7 +67,7 @@ done
 same_inputs "$program" --device cpu $small
 [ "$long" = 0 ] || valid tiny $mpirun -n 2 "$program" $run --size tiny --rung cpu-simd
 
-OMP_NUM_THREADS=1 $mpirun -n 3 "$top/tests/fun3d-mcpi/test_near" >near.out 2>&1 || fail "test_near on 3 ranks: $(cat near.out)"
+$mpirun -n 3 "$top/tests/fun3d-mcpi/test_near" >near.out 2>&1 || fail "test_near on 3 ranks: $(cat near.out)"
 
 fan fan.msh 3
 refused 2 "fewer than the 6 ranks" $mpirun -n 6 "$program" $run --mesh fan.msh --walls none

@@ -67,11 +67,6 @@ valid tiny "$program" --device cpu --size tiny --seconds 0.01 --windows 1 --step
 awk -F '[:,]' '/"predicted"/ && !said { said = $2 } /"high_water"/ && !used { used = $2 }
     END { exit !(used > 4e7 && said <= 68e6 && used <= said && said <= 1.1 * used) }' tiny.json ||
     fail "--size tiny: $(grep -m 2 -e predicted -e high_water tiny.json)"
-valid ladder "$program" --device cpu --elements 8x6x7 --steps 1 --seconds 0.005 --windows 1 --ladder
-for ladder in operator predictor solve; do
-    grep -A 1 "^Ladder $ladder\$" ladder.out | grep -q '^One unit is one' || fail "--ladder has no table of $ladder"
-done
-grep -q '^iterations to' ladder.out || fail "--ladder says nothing on iterations"
 
 # --- pictures ---
 on_cpu vti $small --rung solve-simd --steps 3 --picture wave.vti

@@ -1,5 +1,6 @@
 # cli.sh - tests nekbone's output and exit status: every kind of bad input, help, JSON, case files.
 . "${abs_top_srcdir:-.}/tests/nekbone/lib.sh" || exit 1
+export OMP_NUM_THREADS=1
 
 # A refusal after 10 s: what was said in between on how far it is does not count.
 refused 2 "no such thing" bash -c 'printf "nekbone: %s\n" "10 s: making the problem" "20 s, rung 2 of 5: timing scalar; about 9 s left" \
@@ -148,11 +149,11 @@ tail -n 1 tune.out | grep -q 'nekbone: INVALID' && fail "no tuning file: $(tail 
 
 # --- threads and stacks that there are not: 3 before OpenMP ends the program with a status of its own ---
 for settings in "OMP_NUM_THREADS=99999999999" "OMP_NUM_THREADS=100000" "OMP_STACKSIZE=99999G" "OMP_STACKSIZE=64k"; do
-    refused 3 "thread" env $settings OMP_THREAD_LIMIT=2000000000 "$program" $small
+    refused 3 "thread" env OMP_NUM_THREADS=2 $settings OMP_THREAD_LIMIT=2000000000 "$program" $small
 done
 (ulimit -v 2000000; refused 3 "1000 threads per rank: only" "$program" $small --threads 1000; exit $failed) || failed=1
 (ulimit -s 900; refused 3 "the limit of the stack is 900 KiB" "$program" $small; exit $failed) || failed=1
-(ulimit -s 1024; valid stack "$program" $small --degree 23 --ladder; exit $failed) || failed=1
+(ulimit -s 1024; valid stack "$program" $small --threads 2 --degree 23 --ladder; exit $failed) || failed=1
 
 # --- what the environment says to Kokkos is nothing that could end a run ---
 for settings in KOKKOS_NUM_THREADS=3 KOKKOS_NUM_THREADS=abc KOKKOS_DEVICE_ID=x; do

@@ -1,6 +1,7 @@
 # mpi.sh - tests that 1, 2 and 4 ranks in several boxes give the same residual history.
 . "${abs_top_srcdir:-.}/tests/nekbone/lib.sh" || exit 1
 why=$(have_mpi) || skip "$why"
+export OMP_NUM_THREADS=1
 
 problem="--device cpu --elements 4x4x2 --degree 5 --deform 0.2 --iterations 40 --seconds 0"
 points=$((32 * 6 * 6 * 6))
@@ -9,7 +10,7 @@ points=$((32 * 6 * 6 * 6))
 ranks()
 {
     name=$3-$2
-    valid "$name" $mpirun -n "$1" "$program" $problem --threads 1 --ranks "$2" --rung "$3" \
+    valid "$name" $mpirun -n "$1" "$program" $problem --ranks "$2" --rung "$3" \
         --json "$name.json" || return
     grep -q "ranks $2," "$name.out" || fail "$name: not on $2 ranks"
     same_history one.json "$name.json" $points 6 "${4:-}"
@@ -42,7 +43,7 @@ END
 # Files that rank 0 alone sees: the others get what it read, and do not look for folders of theirs.
 mkdir a b
 echo 'degree = 3' >a/only.case
-small="--case only.case --device cpu --threads 1 --elements 2x2x2 --iterations 5 --seconds 0 --rung jammed --quiet"
+small="--case only.case --device cpu --elements 2x2x2 --iterations 5 --seconds 0 --rung jammed --quiet"
 valid own-folder $mpirun -n 1 -wdir "$PWD/a" "$program" $small --json ../a/a.json : -n 1 -wdir "$PWD/b" "$program" $small --json ../a/a.json
 [ -s a/a.json ] || fail "rank 0 wrote no a.json"
 refused 2 "--case only.case: No such file" $mpirun -n 1 -wdir "$PWD/b" "$program" $small : -n 1 -wdir "$PWD/a" "$program" $small

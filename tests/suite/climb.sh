@@ -40,7 +40,7 @@ cp start/scalar.c mine.c
 ends 0 $rooftop exercise nekbone scalar --hint 3
 says "Along j there are n products"
 if [ -x "$here/tools/rooftop" ]; then
-    ends 0 start/check.sh --seconds 1 -- --device cpu $tiny
+    ends 0 start/check.sh --seconds 0.1 -- --device cpu $tiny
     says "right: "
     grep -q '^speed: ' out || fail "nothing on speed: $(cat out)"
     ROOFTOP=/nothing ends 3 start/check.sh

@@ -5,7 +5,7 @@ here=$(cd "${abs_top_srcdir:-.}" && pwd)
 find_python
 rooftop="$python -S $here/tools/rooftop" # without packages
 pages="$python $here/tools/rooftop"
-"$python" -c 'import jinja2' 2>/dev/null || pages= # no pages
+[ -n "$draws" ] || "$python" -c 'import jinja2' 2>/dev/null || pages= # no pages
 
 mkdir bin
 { cat "$here/tests/suite/standin.sh"; echo "exec '$python' -IS '$here/tests/suite/standin.py' \$app \"\$@\""; } >bin/nekbone
@@ -22,7 +22,7 @@ ladders()
     shift
     mkdir "$into"
     while read -r app name options; do
-        valid "$name" "$top/apps/$app/$app" "$@" --ladder $options --seconds 0.01 --quiet --json "$into/$name.json"
+        valid "$name" "$top/apps/$app/$app" "$@" --ladder $options --seconds 0.01 --windows 3 --json "$into/$name.json"
     done <<'END'
 nekbone ladder-nekbone --elements 2x2x2 --degree 3
 nekbone nekbone --only solve --elements 2x2x2 --degree 3
