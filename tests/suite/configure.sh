@@ -76,9 +76,11 @@ esac
 END
 chmod +x tk/bin/nvcc
 sed 's,/usr/local/cuda/bin,/none,' kokkos >kokkos-without && chmod +x kokkos-without
-# kokkos WHAT PATTERN SCRIPT ARGUMENT...: what it says matches.
+# kokkos WHAT PATTERN SCRIPT ARGUMENT...: what it says matches. What the first has found out of the compiler is kept.
 kokkos() {
-    CUDA_HOME='' CXX="${CXX:-c++}" "./$3" "${@:4}" >out 2>&1
+    CUDA_HOME='' CXX="${CXX:-c++}" CONFIG_SITE=$PWD/known "./$3" "${@:4}" --cache-file=kokkos.cache >out 2>&1
+    grep -E '^ac_cv_(prog|cxx|objext|exeext)' kokkos.cache >known
+    rm kokkos.cache
     grep -q -e "$2" out || fail "$1: $(tail -n 1 out)"
 }
 PATH=$PWD/tk/bin:$PATH kokkos "Kokkos with CUDA alone" \
@@ -92,36 +94,38 @@ if PATH=$without command -v sed >/dev/null; then
         kokkos-without --without-cuda --with-kokkos="$PWD/kk"
 fi
 
-# ---- BLAS ----
-small blas 'AC_PROG_CC' 'RT_BLAS' 'AS_ECHO(["found $rt_blas"])' 'sed -n "s/^#define RT_BLAS_\([A-Z]*\) /\1 /p" confdefs.h'
-# blas NAME HEADER FUNCTION LIBRARY...: a folder with a BLAS that has the function.
-blas() {
-    mkdir -p "$1/include" "$1/lib"
-    echo 'void cblas_dgemm(void);' >"$1/include/$2"
-    echo "void cblas_dgemm(void) {} void $3(void) {}" >x.c
-    ${CC:-cc} -c x.c && for l in "${@:4}"; do ar rc "$1/lib/lib$l.a" x.o 2>/dev/null || exit 1; done
-    ./blas CC="${CC:-cc}" --with-blas="$PWD/$1" --cache-file="$1.cache" >out 2>&1
-}
-blas blis cblas.h bli_thread_set_num_threads blis blas
-grep -E '^ac_cv_(prog|c|objext|exeext)' blis.cache >known # about the compiler; the later ones need not ask again
-export CONFIG_SITE=$PWD/known
-grep -q '^found BLIS, .*-lblis$' out && grep -q '^INT long' out || fail "BLIS: $(tail -n 3 out)"
-blas mkl mkl_cblas.h MKL_Set_Num_Threads mkl_intel_lp64 mkl_sequential mkl_core
-grep -q '^found MKL, ' out && grep -q '^HEADER .*/mkl_cblas.h"$' out || fail "MKL: $(tail -n 3 out)"
-blas alias cblas.h openblas_set_num_threads blas
-grep -q '^found OpenBLAS, .*-lblas$' out || fail "OpenBLAS by another name: $(tail -n 3 out)"
-blas reference cblas.h dgemm_ blas
-grep -q '^found the reference BLAS, which is slow' out && ! grep -q '^THREADS' out || fail "reference BLAS: $(tail -n 3 out)"
-
-# ---- Caliper: off unless it is asked for; the timers are then its regions ----
-small lib 'AC_PROG_CC' 'RT_LIB([caliper], [caliper/cali.h], [cali_begin_region], [spack install caliper], [no])' \
-    'AS_ECHO(["caliper $rt_have_caliper $CALIPER_LIBS"])'
+# ---- BLAS; and Caliper, off unless it is asked for: the timers are then its regions ----
+small libs 'AC_PROG_CC' 'RT_BLAS' \
+    'RT_LIB([caliper], [caliper/cali.h], [cali_begin_region], [spack install caliper], [no])' \
+    'AS_ECHO(["found $rt_blas"])' 'AS_ECHO(["caliper $rt_have_caliper $CALIPER_LIBS"])' \
+    'sed -n "s/^#define RT_BLAS_\([A-Z]*\) /\1 /p" confdefs.h'
 mkdir -p cali/include/caliper cali/lib
 printf 'void cali_begin_region(const char *name);\nvoid cali_end_region(const char *name);\n' >cali/include/caliper/cali.h
 printf '#include <caliper/cali.h>\nvoid cali_begin_region(const char *n) { (void)n; }\nvoid cali_end_region(const char *n) { (void)n; }\n' >x.c
 ${CC:-cc} -Icali/include -c x.c && ar rc cali/lib/libcaliper.a x.o
-./lib CC="${CC:-cc}" >out 2>&1 && grep -q '^caliper 0 ' out || fail "Caliper unasked: $(tail -n 1 out)"
-./lib CC="${CC:-cc}" --with-caliper="$PWD/cali" >out 2>&1 && grep -q '^caliper 1 .*-lcaliper' out || fail "Caliper: $(tail -n 1 out)"
+# finds NAME HEADER FUNCTION LIBRARY...: what configure finds with a folder that has a BLAS with the function.
+finds() {
+    mkdir -p "$1/include" "$1/lib"
+    echo 'void cblas_dgemm(void);' >"$1/include/$2"
+    echo "void cblas_dgemm(void) {} void $3(void) {}" >x.c
+    ${CC:-cc} -c x.c && for l in "${@:4}"; do ar rc "$1/lib/lib$l.a" x.o 2>/dev/null || exit 1; done
+    ./libs CC="${CC:-cc}" --with-blas="$PWD/$1" $caliper --cache-file="$1.cache" >out 2>&1
+}
+caliper=
+finds blis cblas.h bli_thread_set_num_threads blis blas
+grep -E '^ac_cv_(prog|c|objext|exeext)' blis.cache >known # about the compiler; the later ones need not ask again
+export CONFIG_SITE=$PWD/known
+grep -q '^found BLIS, .*-lblis$' out && grep -q '^INT long' out || fail "BLIS: $(tail -n 3 out)"
+grep -q '^caliper 0 ' out || fail "Caliper unasked: $(tail -n 3 out)"
+caliper=--with-caliper=$PWD/cali
+finds mkl mkl_cblas.h MKL_Set_Num_Threads mkl_intel_lp64 mkl_sequential mkl_core
+grep -q '^found MKL, ' out && grep -q '^HEADER .*/mkl_cblas.h"$' out || fail "MKL: $(tail -n 3 out)"
+grep -q '^caliper 1 .*-lcaliper' out || fail "Caliper: $(tail -n 3 out)"
+caliper=
+finds alias cblas.h openblas_set_num_threads blas
+grep -q '^found OpenBLAS, .*-lblas$' out || fail "OpenBLAS by another name: $(tail -n 3 out)"
+finds reference cblas.h dgemm_ blas
+grep -q '^found the reference BLAS, which is slow' out && ! grep -q '^THREADS' out || fail "reference BLAS: $(tail -n 3 out)"
 if grep -q 'RT_HAVE_CUDA 0' "$top/config.h"; then
     sed 's/RT_HAVE_CALIPER 0/RT_HAVE_CALIPER 1/' "$top/config.h" >config.h
     ${CC:-cc} -std=c11 -I. -Icali/include -I"$here/common" -c "$here/common/machine/timer.c" -o timer.o &&
