@@ -547,6 +547,8 @@ static void check_refusals(void)
     check_refused("--size huge", RT_USAGE, "tiny, small, medium, large or full");
     check_refused("--n 9000000000000000 --rung plain", RT_MEMORY, "PiB of "); /* both figures */
     check_refused("--n 9000000000000000 --ladder", RT_MEMORY, "no rung can run");
+    const char *fits = strstr(out, "\nnot run  "); /* each with both figures */
+    CHECK(fits && strstr(fits, "plain") && strstr(fits, ": host ") && strstr(fits, "PiB of "));
     check_refused("--threads 0", RT_USAGE, "--threads");
     check_refused("--fault many", RT_USAGE, "--fault");
     check_refused("fast", RT_USAGE, "fast");
