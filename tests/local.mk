@@ -72,28 +72,28 @@ rt_gpu_scripts = \
 # The longest come first, and those with ranks take turns with the others: ranks that wait for each other slow each other.
 rt_scripts = \
 	tests/mutants/mutants.sh \
-	tests/suite/climb.sh \
-	tests/suite/report.sh \
 	tests/gfnn-wave/mpi.sh \
 	tests/suite/programs.sh \
-	tests/suite/run.sh \
-	tests/fun3d-mcpi/cli.sh \
-	tests/suite/unit.sh \
+	tests/suite/climb.sh \
 	tests/gfnn-wave/cli.sh \
-	tests/common/halo_mpi.sh \
 	tests/suite/configure.sh \
-	tests/alya-rhs/mpi.sh \
-	tests/alya-rhs/cli.sh \
-	tests/common/many_ranks.sh \
-	tests/suite/verify.sh \
+	tests/fun3d-mcpi/cli.sh \
 	tests/nekbone/mpi.sh \
-	tests/nekbone/ladder.sh \
+	tests/suite/report.sh \
+	tests/suite/unit.sh \
+	tests/common/halo_mpi.sh \
+	tests/alya-rhs/cli.sh \
 	tests/fun3d-mcpi/mpi.sh \
-	tests/nekbone/cli.sh \
+	tests/suite/run.sh \
+	tests/alya-rhs/mpi.sh \
+	tests/suite/verify.sh \
+	tests/common/many_ranks.sh \
 	tests/common/options.sh \
 	tests/nekbone/study.sh \
-	tests/suite/scale.sh \
+	tests/nekbone/cli.sh \
+	tests/nekbone/ladder.sh \
 	tests/nekbone/tune.sh \
+	tests/suite/scale.sh \
 	tests/common/load.sh \
 	tests/fun3d-mcpi/peers.sh \
 	tests/nekbone/peers.sh \

@@ -3,7 +3,7 @@
  * one. Alone or under mpirun; the random groups spread over all ranks.
  *
  *   test_halo                            the checks
- *   test_halo no-owner | two-owners | some-owners | transport NAME
+ *   test_halo no-owner | some-owners | transport NAME
  *                                        what must end all ranks (halo_mpi.sh)
  */
 #include "config.h"
@@ -590,7 +590,7 @@ static void test_misuse(void)
 static void run_mode(const char *mode, const char *argument)
 {
     int64_t index[3] = {0, 1, 2}, gid[3] = {5, 10 + rank, 20 + rank};
-    uint8_t owner[3] = {strcmp(mode, "two-owners") == 0, 1, 1};
+    uint8_t owner[3] = {0, 1, 1};
     bool without =
         strcmp(mode, "transport") == 0 || (strcmp(mode, "some-owners") == 0 && rank == 0);
     rt_halo_destroy(small_halo(index, gid, without ? NULL : owner, argument ? argument : "auto"));

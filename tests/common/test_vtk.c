@@ -3,7 +3,6 @@
  * apps write is in their own tests.
  */
 #include "config.h"
-#include <sys/stat.h>
 #include "rt.h"
 #include "io/vtk.h"
 #include "tests/common/check.h"
@@ -140,27 +139,17 @@ static void test_many(void)
     check_array(file, "offsets", ends, sizeof ends);
 }
 
-/* --- what cannot be written --- */
-
-static void check_fails(const char *path, const char *cause)
-{
-    static const rt_vtk_array_t arrays[] = {{"id", "UInt8", 1}, {NULL, NULL, 0}};
-    rt_vtk_t vtk;
-    CHECK_DIES(9, cause, {
-        rt_vtk_box_begin(&vtk, path, (const int64_t[]){1, 1, 1}, 1, "", arrays);
-        rt_vtk_end(&vtk, path);
-        exit(9); /* a failure does not end the run */
-    });
-}
-
+/* What cannot be written, and why, is test_report's; here that a failure does not end the run. */
 static void test_unwritable(void)
 {
-    check_fails(in_folder("nowhere/a.vti"), "its folder is not there");
-    check_fails("/dev/null",
-                "cannot write '/dev/null': it is not an ordinary file; name one (nothing");
-    mkdir(in_folder("b.vti"), 0700);
-    check_fails(in_folder("b.vti"), "it is a folder");
-    CHECK(test_files_in(folder) == 1 && rmdir(in_folder("b.vti")) == 0);
+    static const rt_vtk_array_t arrays[] = {{"id", "UInt8", 1}, {NULL, NULL, 0}};
+    const char *path = in_folder("nowhere/a.vti");
+    rt_vtk_t vtk;
+    CHECK_DIES(9, "its folder is not there", {
+        rt_vtk_box_begin(&vtk, path, (const int64_t[]){1, 1, 1}, 1, "", arrays);
+        rt_vtk_end(&vtk, path);
+        exit(9);
+    });
 }
 
 int main(void)
