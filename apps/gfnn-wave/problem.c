@@ -15,13 +15,6 @@
 
 /* --- the initial state --- */
 
-static double *zeros(size_t n)
-{
-    double *x = RT_NEW(double, n, RT_HOST);
-    rt_fill(x, RT_HOST, 0, n * sizeof *x);
-    return x;
-}
-
 /* Zeroes the nodes that are more than `reach` from the source. */
 static void keep_near_source(const gfnn_box_t *box, int64_t reach, double *x)
 {
@@ -53,14 +46,14 @@ static double *noise_new(const gfnn_problem_t *p)
     const gfnn_grid_t *g = &box->fine;
     const size_t values = 3 * (size_t)g->plane;
     const double unit = GFNN_RHO * config->ds * config->ds * config->ds / p->step.c0;
-    double force = 0, *noise = zeros(values);
+    double force = 0, *noise = gfnn_judge_vector(g);
     for (int64_t i = 1; i <= config->steps; i++) {
         const double time = (double)i * config->dt;
         force = fmax(force, fabs(gfnn_source(config, box, &p->step, time).value));
     }
     rt_comm_max(&force, 1);
     const double v = force / unit / (4 / config->dt + p->step.rayleigh_a);
-    gfnn_box_draw(box, g, (uint64_t)p->run->opt.seed + GFNN_SEED_NOISE, 1, noise);
+    gfnn_judge_draw(box, g, (uint64_t)p->run->opt.seed + GFNN_SEED_NOISE, 1, 0, noise);
     keep_near_source(box, REACH, noise);
     const double factor = SHARE * v * sqrt(8 * 3 / gfnn_judge_dot(g, noise, noise));
     for (size_t i = 0; i < values; i++)
@@ -151,13 +144,14 @@ void *gfnn_problem_new(const rt_run_t *run, void *input)
     p->run = run;
     p->config = config;
     p->box = gfnn_box(config, rt_comm_rank());
-    const size_t values = 3 * (size_t)p->box.fine.plane;
+    const gfnn_grid_t *fine = &p->box.fine;
     p->step = gfnn_step(config);
     p->model = made->model;
     p->weights = made->weights;
-    p->start = (gfnn_state_t){zeros(values), zeros(values), zeros(values)};
+    p->start =
+        (gfnn_state_t){gfnn_judge_vector(fine), gfnn_judge_vector(fine), gfnn_judge_vector(fine)};
     p->noise = noise_new(p);
-    p->halo_fine = gfnn_halo_new(&p->box, &p->box.fine, 1, "staged", RT_CPU, RT_HOST);
+    p->halo_fine = gfnn_halo_new(&p->box, fine, 1, "staged", RT_CPU, RT_HOST);
     p->seconds_model = made->seconds;
     const double begin = rt_clock();
     if (p->weights)

@@ -26,29 +26,11 @@
  * solve.
  * Before the first solve they show a step of a single iteration.
  *
- *     per node            flops   bytes of FP64 vectors (24), FP32 ones (12), r in 16 bits (6), id
- *     per iteration
- *       operator, p.Ap    187+6   p; q; id                                                49
- *       update            12      q r; r, r low                                           72 + low
- *       update of bj      33      q r; r, z; id: B, z.r and all                           85
- *       dots              12      z r q: z.r and z.q                                      60
- *       the same of cheb  6       z r: it is symmetric                                    36
- *       direction         12      z p x; p x: the step along p before, too               108
- *       jacobi            15      r low; z; id                                            25
- *       smooth            21      z r A z; z; id: z + D^-1 (r - A z)                      49
- *       the same of cheb  30      z, that before, r A z; z; id                            61
- *       With --vectors fp32 x, r, p and q are FP32: operator 25, update 36 + low, of bj 49, dots 36
- *       (cheb 24), direction 60.
- *       a polynomial of degree d: jacobi, and d - 1 times A in FP32 (193 flops, 25 bytes) with
- *                         smooth; the first smooth has no z before
- *     The first direction has no x, but after the last one x has a step to go: x p; x.
- *     per step
- *       newmark           12 + 21 u v a; two vectors; du u v a; u v a                    288
- *       force             9       2 operators and their sum                               72
- *       start, renew      6       f: f.f; f; r x, r low                             96 + low
- *       arrive            6       x p; x                                                  72
- *     in FP32 renew 48 + low, arrive 48 and then 72, and per replacement (gfnn_replacements) an
- *     operator in FP64 (49), renew with A du (72 + low) and arrive
+ * Bytes of FP64 vectors (24), FP32 ones (12), r and z in 16 bits (6), id (1), as rows[] has them. A
+ * polynomial of degree d is jacobi, and d - 1 times A in FP32 with smooth, or a sweep for both; the
+ * first of these has no z before. The first direction has no x, but after the last one x has a step to
+ * go. In FP32 renew and arrive come again for each replacement (gfnn_replacements), after an operator
+ * in FP64.
  *
  * Factors that are powers of two, by which r and z are scaled, are not counted.
  */
@@ -60,23 +42,31 @@
 #include "judge/judge.h"
 
 enum { DOUBLES = 3 * sizeof(double), FLOATS = 3 * sizeof(float), HALVES = 3 * sizeof(uint16_t) };
-enum { PARITY = 187, OPERATOR_BYTES = 2 * DOUBLES + 1, OPERATOR32_BYTES = 2 * FLOATS + 1 };
+enum { PARITY = 187, OPERATOR_BYTES = 2 * DOUBLES + 1 };
 
 /* What rows count: elements, nodes, all nodes' neighbours if the network is gf8, the flops of gfm,
- * and the bytes that a predictor reads. */
-enum { E, N, GF8, GFM, READ };
-enum { ONCE, TWICE, SINGLE }; /* calls: of a step, in FP64 and in FP32 */
+ * and the bytes that a predictor reads. In a time step also bytes of a vector of conjugate gradients,
+ * of what they make of r for the preconditioner, and of z; nodes of what is replaced, per call of
+ * renew; nodes of the first sweep of a polynomial, per sweep. */
+enum { E, N, GF8, GFM, READ, OWN, LOW, Z, REPLACED, FIRST };
+/* Calls: of a step; of operators in FP64 and FP32; of renew; of iterations: all, by preconditioner, and
+ * of sweeps, in one pass or two. */
+enum { ONCE, TWICE, SINGLE, RENEWS, ALL, BJ, NOT_BJ, CHEB, NETWORK, SWEEPS, SMOOTHS, CALLS };
 
 #define TWO_MATRICES "dense-coloured dense-atomic openacc"
 #define GAUSS_POINTS "cpu-coloured cpu-atomic cpu-recompute recompute"
 #define MODES        "cpu-simd parity kokkos"
 #define DEFINITION   "predict-reference tensor predict-openacc"
 #define WEIGHING     "predict-simd direct unrolled tiled predict-kokkos"
-#define SOLVES       "solve-simd solve-cuda solve-kokkos"
+#define BY_MODES     "solve-simd solve-cuda solve-kokkos"
+#define SOLVES       "solve-reference solve-simd solve-cuda solve-kokkos"
+
+enum { UPDATE = 12, DOT = 6, DIRECTION = 12, JACOBI = 15, UPDATE_BJ = UPDATE + JACOBI + DOT };
+enum { SMOOTH = JACOBI + 6 + 9 /* of the z before */, BEFORE = 12, AFTER = 21, FORCE = 9 };
 
 /* rungs, kernel, {flops}, {bytes read}, {bytes written}, calls. In a solve with p.Ap. For gf8 the
  * definition takes 36 flops per neighbour; WEIGHING rungs take two multiply-adds for the weights of r,
- * six products and nine multiply-adds. */
+ * six products and nine multiply-adds. The lines of a step are named like its timers. */
 static const rt_work_row_t rows[] = {
     {"reference", "operator", {1152}, {[N] = DOUBLES + 1}, {[N] = DOUBLES}, ONCE},
     {TWO_MATRICES, "operator", {2304}, {[N] = DOUBLES + 1}, {[N] = DOUBLES}, ONCE},
@@ -87,8 +77,38 @@ static const rt_work_row_t rows[] = {
     {WEIGHING, "predictor", {[GF8] = 28, [GFM] = 1}, {[READ] = 1}, {[N] = FLOATS}, ONCE},
     {"solve-reference", "operator", {1152, 6}, {[N] = DOUBLES + 1}, {[N] = DOUBLES}, TWICE},
     {"solve-reference", "operator FP32", {1152, 6}, {[N] = FLOATS + 1}, {[N] = FLOATS}, SINGLE},
-    {SOLVES, "operator", {PARITY, 6}, {[N] = DOUBLES + 1}, {[N] = DOUBLES}, TWICE},
-    {SOLVES, "operator FP32", {PARITY, 6}, {[N] = FLOATS + 1}, {[N] = FLOATS}, SINGLE},
+    {BY_MODES, "operator", {PARITY, 6}, {[N] = DOUBLES + 1}, {[N] = DOUBLES}, TWICE},
+    {BY_MODES, "operator FP32", {PARITY, 6}, {[N] = FLOATS + 1}, {[N] = FLOATS}, SINGLE},
+    {SOLVES, "start", {[N] = DOT}, {[N] = DOUBLES}, {0}, ONCE},
+    {SOLVES,
+     "renew",
+     {[REPLACED] = FORCE},
+     {[N] = DOUBLES, [REPLACED] = DOUBLES},
+     {[OWN] = 2, [LOW] = 1},
+     RENEWS},
+    {SOLVES, "arrive", {[N] = DOT}, {[OWN] = 2, [REPLACED] = DOUBLES}, {[N] = DOUBLES}, RENEWS},
+    {SOLVES, "update", {[N] = UPDATE_BJ}, {[OWN] = 2, [N] = 1}, {[OWN] = 1, [N] = FLOATS}, BJ},
+    {SOLVES, "update", {[N] = UPDATE}, {[OWN] = 2}, {[OWN] = 1, [LOW] = 1}, NOT_BJ},
+    {SOLVES, "dots", {[N] = DOT}, {[OWN] = 1, [Z] = 1}, {0}, CHEB},
+    {SOLVES, "dots", {[N] = 2 * DOT}, {[OWN] = 2, [Z] = 1}, {0}, NETWORK},
+    {SOLVES, "direction", {[N] = DIRECTION}, {[OWN] = 2, [Z] = 1}, {[OWN] = 2}, ALL},
+    {SOLVES, "jacobi", {[N] = JACOBI}, {[N] = FLOATS + 1}, {[N] = FLOATS}, CHEB},
+    {SOLVES,
+     "sweep",
+     {[E] = PARITY, [N] = SMOOTH, [FIRST] = -3},
+     {[N] = 3 * FLOATS + 1, [FIRST] = -(double)FLOATS},
+     {[N] = FLOATS},
+     SWEEPS},
+    {SOLVES,
+     "smooth",
+     {[N] = SMOOTH, [FIRST] = -3},
+     {[N] = 4 * FLOATS + 1, [FIRST] = -(double)FLOATS},
+     {[N] = FLOATS},
+     SMOOTHS},
+    {SOLVES, "predictor", {[GF8] = 36, [GFM] = 1}, {[READ] = 1}, {[Z] = 1}, NETWORK},
+    {SOLVES, "newmark before", {[N] = BEFORE}, {[N] = 3 * DOUBLES}, {[N] = 2 * DOUBLES}, ONCE},
+    {SOLVES, "force", {[N] = FORCE}, {[N] = 2 * DOUBLES}, {[N] = DOUBLES}, ONCE},
+    {SOLVES, "newmark after", {[N] = AFTER}, {[N] = 4 * DOUBLES}, {[N] = 3 * DOUBLES}, ONCE},
 };
 
 static double product(const int64_t n[3])
@@ -121,25 +141,47 @@ static double predictor_read(const gfnn_config_t *config, const rt_rung_t *rung)
     return low_bytes(config, rung) + 4 * (double)gfnn_coefs(config);
 }
 
-/* Adds the rows of a rung; returns whether it has any. */
-static bool add_rows(const gfnn_config_t *config, const rt_rung_t *rung, double twice,
-                     double single, rt_work_t *work)
+/* Returns the bytes of what the loops make of r for the preconditioner. */
+static double low_of(const gfnn_config_t *config)
 {
-    const double nodes = product(config->n_nodes), calls[] = {1, twice, single};
-    const bool gf8 = config->precond == GFNN_GF8;
-    const double neighbours = gf8 ? (double)gfnn_stencil(config->reach) * nodes : 0;
-    const double count[RT_WORK_COUNTS] = {product(config->n_elements), nodes, neighbours,
-                                          gf8 ? 0 : predictor_flops(config) * nodes,
-                                          predictor_read(config, rung) * nodes};
-    return rt_work_rows(rows, sizeof rows / sizeof *rows, rung->name, count, calls, work);
+    return gfnn_reads_low(config) ? HALVES : gfnn_needs_r32(config) ? FLOATS : 0;
 }
 
-/* --- a time step --- */
-
-enum { UPDATE = 12, DOT = 6, DIRECTION = 12, JACOBI = 15, UPDATE_BJ = UPDATE + JACOBI + DOT };
-enum { SMOOTH = JACOBI + 6, OF_BEFORE = 9 };
-enum { BEFORE = 12, AFTER = 21, FORCE = 9 };
-enum { UPDATE_BJ_BYTES = 3 * DOUBLES + FLOATS + 1, DIRECTION_BYTES = 4 * DOUBLES + FLOATS };
+/* Adds the rows of a rung, which may have none. sweeps: a sweep of the polynomial is one pass. */
+static void add_rows(const gfnn_config_t *config, const rt_rung_t *rung, bool sweeps,
+                     double iterations, rt_work_t *work)
+{
+    const double nodes = product(config->n_nodes), replacements = gfnn_replacements(config);
+    const double own = gfnn_is_single(config) ? FLOATS : DOUBLES;
+    const double z = gfnn_z_is_low((const gfnn_kernels_t *)rung->kernels, config) ? HALVES : FLOATS;
+    const bool gf8 = config->precond == GFNN_GF8, bj = config->precond == GFNN_BJ;
+    const double cheb = config->precond == GFNN_CHEB ? iterations : 0;
+    const double later = (double)config->degree - 1; /* sweeps of a polynomial after jacobi */
+    const double count[RT_WORK_COUNTS] = {[E] = product(config->n_elements),
+                                          [N] = nodes,
+                                          [GF8] =
+                                              gf8 ? (double)gfnn_stencil(config->reach) * nodes : 0,
+                                          [GFM] = gf8 ? 0 : predictor_flops(config) * nodes,
+                                          [READ] = predictor_read(config, rung) * nodes,
+                                          [OWN] = own * nodes,
+                                          [LOW] = low_of(config) * nodes,
+                                          [Z] = z * nodes,
+                                          [REPLACED] = nodes * replacements / (1 + replacements),
+                                          [FIRST] = later > 0 ? nodes / later : 0};
+    const double single = gfnn_is_single(config) ? iterations : 0;
+    const double calls[CALLS] = {[ONCE] = 1,
+                                 [TWICE] = iterations - single + 2 + replacements,
+                                 [SINGLE] = single + (sweeps ? 0 : cheb * later),
+                                 [RENEWS] = 1 + replacements,
+                                 [ALL] = iterations,
+                                 [BJ] = bj ? iterations : 0,
+                                 [NOT_BJ] = bj ? 0 : iterations,
+                                 [CHEB] = cheb,
+                                 [NETWORK] = gfnn_has_network(config) ? iterations : 0,
+                                 [SWEEPS] = sweeps ? cheb * later : 0,
+                                 [SMOOTHS] = sweeps ? 0 : cheb * later};
+    rt_work_rows(rows, sizeof rows / sizeof *rows, rung->name, count, calls, work);
+}
 
 /* Credits CGBJ with three passes per iteration. */
 static double cgbj_flops(double elements, double nodes, double iterations)
@@ -150,85 +192,9 @@ static double cgbj_flops(double elements, double nodes, double iterations)
 
 static double cgbj_bytes(double nodes, double iterations)
 {
+    enum { UPDATE_BJ_BYTES = 3 * DOUBLES + FLOATS + 1, DIRECTION_BYTES = 4 * DOUBLES + FLOATS };
     return nodes * (iterations * (OPERATOR_BYTES + UPDATE_BJ_BYTES + DIRECTION_BYTES) +
                     2 * OPERATOR_BYTES + 12 * DOUBLES + 3 * DOUBLES);
-}
-
-/* Returns the bytes of what the loops make of r for the preconditioner. */
-static double low_of(const gfnn_config_t *config)
-{
-    return gfnn_reads_low(config) ? HALVES : gfnn_needs_r32(config) ? FLOATS : 0;
-}
-
-/* Adds the vectors of conjugate gradients. z: its bytes. */
-static void vector_lines(const gfnn_config_t *config, double z, double iterations, rt_work_t *work)
-{
-    const double N = product(config->n_nodes);
-    const double low = low_of(config), own = gfnn_is_single(config) ? FLOATS : DOUBLES;
-    const int sums = gfnn_has_network(config) ? 2 : 1;
-    if (config->precond == GFNN_BJ)
-        rt_work_add(work, "update", iterations, UPDATE_BJ * N, (2 * own + 1) * N,
-                    (own + FLOATS) * N);
-    else
-        rt_work_add(work, "update", iterations, UPDATE * N, 2 * own * N, (own + low) * N);
-    if (config->precond != GFNN_BJ)
-        rt_work_add(work, "dots", iterations, sums * DOT * N, (sums * own + z) * N, 0);
-    rt_work_add(work, "direction", iterations, DIRECTION * N, (2 * own + z) * N, 2 * own * N);
-}
-
-/* Adds what a step does once for its conjugate gradients, and once for each replacement. */
-static void once_lines(const gfnn_config_t *config, double replacements, rt_work_t *work)
-{
-    const double N = product(config->n_nodes), low = low_of(config);
-    const bool single = gfnn_is_single(config);
-    const double own = single ? FLOATS : DOUBLES, calls = 1 + replacements;
-    rt_work_add(work, "start", 1, DOT * N, DOUBLES * N, 0);
-    rt_work_add(work, "renew", calls, FORCE * N * replacements / calls,
-                DOUBLES * N * (1 + 2 * replacements) / calls, (2 * own + low) * N);
-    rt_work_add(work, "arrive", calls, DOT * N,
-                (2 * own + (single ? DOUBLES * replacements / calls : 0)) * N, DOUBLES * N);
-}
-
-/* Adds the sweeps of a polynomial, `each` times: FP32. A: flops of the product in a sweep that is
- * one pass; 0: it is two. */
-static void sweep_lines(const gfnn_config_t *config, double each, double A, rt_work_t *work)
-{
-    const double N = product(config->n_nodes), plain = 3 * FLOATS + 1;
-    const double more = (double)config->degree - 1;
-    rt_work_add(work, "jacobi", each, JACOBI * N, (FLOATS + 1) * N, FLOATS * N);
-    if (A > 0 && more > 0) /* A z is not written, nor is it and z read again */
-        rt_work_add(work, "sweep", each * more, A + (SMOOTH + OF_BEFORE - 3 / more) * N,
-                    (plain - FLOATS / more) * N, FLOATS * N);
-    else if (more > 0) /* the first has no z before */
-        rt_work_add(work, "smooth", each * more, (SMOOTH + OF_BEFORE - 3 / more) * N,
-                    (plain + FLOATS - FLOATS / more) * N, FLOATS * N);
-}
-
-/* Adds the lines of a step, which are named like the timers of step.c, cg.c and precond.c; none if
- * the rung has no rows. sweeps: a sweep of the polynomial is one pass. */
-static void solve_lines(const gfnn_config_t *config, const rt_rung_t *rung, bool sweeps,
-                        double iterations, rt_work_t *work)
-{
-    const double N = product(config->n_nodes), A = PARITY * product(config->n_elements);
-    const double replacements = gfnn_replacements(config);
-    const bool low = gfnn_z_is_low((const gfnn_kernels_t *)rung->kernels, config);
-    const double z = low ? HALVES : FLOATS;
-    double single = gfnn_is_single(config) ? iterations : 0;
-    const double twice = iterations - single;
-    if (config->precond == GFNN_CHEB && !sweeps)
-        single += iterations * (double)(config->degree - 1);
-    if (!add_rows(config, rung, twice + 2 + replacements, single, work))
-        return;
-    once_lines(config, replacements, work);
-    vector_lines(config, z, iterations, work);
-    if (config->precond == GFNN_CHEB)
-        sweep_lines(config, iterations, sweeps ? A : 0, work);
-    if (gfnn_has_network(config))
-        rt_work_add(work, "predictor", iterations, predictor_flops(config) * N,
-                    predictor_read(config, rung) * N, z * N);
-    rt_work_add(work, "newmark before", 1, BEFORE * N, 3 * DOUBLES * N, 2 * DOUBLES * N);
-    rt_work_add(work, "force", 1, FORCE * N, 2 * DOUBLES * N, DOUBLES * N);
-    rt_work_add(work, "newmark after", 1, AFTER * N, 4 * DOUBLES * N, 3 * DOUBLES * N);
 }
 
 /* Sets what each of the units of a solve is credited with. */
@@ -253,7 +219,7 @@ static void solve_work(const gfnn_config_t *config, const rt_rung_t *rung, bool 
     const double E = product(config->n_elements), N = product(config->n_nodes);
     credit(config, (double)config->steps, "time step", cgbj_flops(E, N, credited),
            cgbj_bytes(N, credited), work);
-    solve_lines(config, rung, sweeps, iterations, work);
+    add_rows(config, rung, sweeps, iterations, work);
     if (config->precond > GFNN_BJ || gfnn_is_single(config))
         work->arithmetic = RT_MIXED;
 }
@@ -266,11 +232,11 @@ void gfnn_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
         solve_work(config, rung, false, 1, 1, work);
     } else if (strcmp(rung->ladder, "operator") == 0) {
         credit(config, 1, "application", PARITY * E, OPERATOR_BYTES * N, work);
-        add_rows(config, rung, 0, 0, work);
+        add_rows(config, rung, false, 0, work);
     } else {
         credit(config, 1, "application", predictor_flops(config) * N,
                (predictor_read(config, rung) + FLOATS) * N, work);
-        add_rows(config, rung, 0, 0, work);
+        add_rows(config, rung, false, 0, work);
         work->arithmetic = strcmp(rung->name, "tensor") == 0 ? RT_MMA16 : RT_FMA32;
     }
 }

@@ -39,7 +39,7 @@ typedef struct {
 
 /* A row of an app's table of work: what a kernel of some rungs does for each of what the app counts,
  * such as points, elements and values shared by elements. */
-enum { RT_WORK_COUNTS = 8 };
+enum { RT_WORK_COUNTS = 12 };
 typedef struct {
     const char *rungs; /* that have it, with a blank between their names */
     const char *kernel;

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 #include "base/threads.h"
-#include "apps/gfnn-wave/gfnn.h"
+#include "apps/gfnn-wave/judge/judge.h"
 #include "apps/gfnn-wave/cpu/cpu.h"
 #include "tests/common/check.h"
 
@@ -56,7 +56,7 @@ static void fill_ids(case_t *t, uint64_t seed)
 static void fill_x(case_t *t, uint64_t seed)
 {
     const gfnn_grid_t *fine = &t->box.fine, *wide = &t->box.wide;
-    gfnn_box_draw(&t->box, fine, seed, 1, t->x);
+    gfnn_judge_draw(&t->box, fine, seed, 1, 0, t->x);
     for (int c = 0; c < 3; c++)
         for (int64_t k = 0; k < fine->n[2]; k++)
             for (int64_t j = 0; j < fine->n[1]; j++)

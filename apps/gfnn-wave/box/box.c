@@ -171,24 +171,6 @@ void gfnn_box_choose(gfnn_config_t *config, int ranks)
             (long long)config->n_elements[2], values);
 }
 
-/* --- random vectors --- */
-
-void gfnn_box_draw(const gfnn_box_t *box, const gfnn_grid_t *g, uint64_t seed, double scale,
-                   double *x)
-{
-    rt_fill(x, RT_HOST, 0, 3 * (size_t)g->plane * sizeof *x);
-#pragma omp parallel for collapse(2) schedule(static)
-    for (int c = 0; c < 3; c++)
-        for (int64_t k = 0; k < g->n[2]; k++)
-            for (int64_t j = 0; j < g->n[1]; j++)
-                for (int64_t i = 0; i < g->n[0]; i++) {
-                    const int64_t row = (box->first[2] + k) * box->N[1] + box->first[1] + j;
-                    const uint64_t node = (uint64_t)(row * box->N[0] + box->first[0] + i);
-                    x[c * g->plane + gfnn_at(g, i, j, k)] =
-                        scale * rt_random(3 * node + (uint64_t)c, seed);
-                }
-}
-
 /* --- halo --- */
 
 /* A box along one direction: position -width .. n + width - 1 is entry [position + width]. */

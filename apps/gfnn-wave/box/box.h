@@ -162,10 +162,6 @@ void gfnn_box_count(gfnn_config_t *config);
  * at least 1 node per side, a periodic direction at least as many
  * elements as the reach. Refuses. */
 void gfnn_box_choose(gfnn_config_t *config, int ranks);
-/* Fills own values of a host vector with scale * rt_random(3 node + component, seed), which is the
- * same on any number of ranks, and all others with 0. */
-void gfnn_box_draw(const gfnn_box_t *box, const gfnn_grid_t *grid, uint64_t seed, double scale,
-                   double *x);
 /* Makes the halo of vectors on `fine` (width 1) or `wide` (width 1 or the reach). RT_HALO_COPY
  * brings all ghosts, edges and corners too, of periodic neighbours and of other ranks. Ghosts
  * beyond a face that is not periodic are never written: they are 0. The fields are those of

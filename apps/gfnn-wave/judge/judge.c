@@ -124,7 +124,8 @@ static double drawn(const gfnn_box_t *box, uint64_t seed, int c, int64_t i, int6
     return rt_random((uint64_t)(3 * node + c), seed);
 }
 
-void gfnn_judge_draw(const gfnn_box_t *box, const gfnn_grid_t *g, uint64_t seed, double *x)
+void gfnn_judge_draw(const gfnn_box_t *box, const gfnn_grid_t *g, uint64_t seed, double scale,
+                     double ghosts, double *x)
 {
     const int64_t h = g->halo;
     rt_fill(x, RT_HOST, 0, 3 * (size_t)g->plane * sizeof *x);
@@ -136,7 +137,8 @@ void gfnn_judge_draw(const gfnn_box_t *box, const gfnn_grid_t *g, uint64_t seed,
                     const bool own =
                         i >= 0 && i < g->n[0] && j >= 0 && j < g->n[1] && k >= 0 && k < g->n[2];
                     x[c * g->plane + gfnn_at(g, i, j, k)] =
-                        own || is_outside(box, i, j, k) ? drawn(box, seed, c, i, j, k) : NAN;
+                        own || is_outside(box, i, j, k) ? scale * drawn(box, seed, c, i, j, k)
+                                                        : ghosts;
                 }
 }
 

@@ -28,10 +28,11 @@ void gfnn_judge_put(const gfnn_solver_t *s, const gfnn_grid_t *g, rt_type_t type
                     void *to);
 void gfnn_judge_get(const gfnn_solver_t *s, const gfnn_grid_t *g, rt_type_t type, const void *from,
                     double *x);
-/* Fills x with random values in (-1, 1), the same for a node on any number of ranks; NaN in ghosts
- * that the halo is to bring; 0 in those beyond a face. */
-void gfnn_judge_draw(const gfnn_box_t *box, const gfnn_grid_t *g, uint64_t seed, double *x);
-/* Returns whether x and its ghosts of depth 1 are what gfnn_judge_draw draws for their nodes.
+/* Fills x with scale * rt_random(3 node + component, seed), the same for a node on any number of
+ * ranks; `ghosts` in those that a halo is to bring; 0 in those beyond a face. */
+void gfnn_judge_draw(const gfnn_box_t *box, const gfnn_grid_t *g, uint64_t seed, double scale,
+                     double ghosts, double *x);
+/* Returns whether x and its ghosts of depth 1 are what gfnn_judge_draw draws, with scale 1.
  * Collective. */
 bool gfnn_judge_ghosts(const gfnn_box_t *box, const gfnn_grid_t *g, uint64_t seed, const double *x);
 /* Returns x . y over all ranks, summed layer by layer: the same on any number of threads.

@@ -46,7 +46,7 @@ static operands_t operands(const gfnn_bench_t *b, gfnn_type_t type)
 static double *drawn(gfnn_bench_t *b, const gfnn_grid_t *g, rt_type_t type, uint64_t salt)
 {
     double *x = gfnn_judge_scratch(&b->scratch, g);
-    gfnn_judge_draw(b->box, g, b->seed + salt, x);
+    gfnn_judge_draw(b->box, g, b->seed + salt, 1, NAN, x);
     gfnn_judge_round(g, type, x);
     return x;
 }

@@ -80,7 +80,7 @@ static double compare_operator(const oracle_t *o)
 {
     double worst = 0, *bound = o->f, *want = o->r, *got = o->q, *x = o->d;
     for (uint64_t sample = 0; sample < SAMPLES; sample++) {
-        gfnn_judge_draw(&o->p->box, o->g, sample + SEED, x);
+        gfnn_judge_draw(&o->p->box, o->g, sample + SEED, 1, NAN, x);
         gfnn_oracle_apply(o->p, &o->p->step.A, true, x, bound);
         gfnn_oracle_apply(o->p, &o->p->step.A, false, x, want);
         apply(o, &o->p->step.A, x, got);
@@ -303,7 +303,7 @@ gfnn_oracle_t *gfnn_oracle_new(const gfnn_problem_t *p)
 static void draw_functional(const gfnn_problem_t *p, uint64_t seed, int t, double *g)
 {
     const double dt = p->config->dt, unit[3] = {1, dt / 2, dt * dt / 4};
-    gfnn_box_draw(&p->box, &p->box.fine, seed + (uint64_t)t, unit[t], g);
+    gfnn_judge_draw(&p->box, &p->box.fine, seed + (uint64_t)t, unit[t], 0, g);
 }
 
 double gfnn_oracle_functional(const gfnn_problem_t *p, uint64_t seed, const gfnn_state_t *state)

@@ -83,7 +83,7 @@ void gfnn_verify_predictor(gfnn_bench_t *b)
     const gfnn_grid_t *g = &b->box->wide;
     double *r = gfnn_judge_scratch(&b->scratch, g), *got = gfnn_judge_scratch(&b->scratch, g),
            *want = gfnn_judge_scratch(&b->scratch, g);
-    gfnn_judge_draw(b->box, g, b->seed + SALT_R, r);
+    gfnn_judge_draw(b->box, g, b->seed + SALT_R, 1, NAN, r);
     rung_predict(b, r, got);
     check_z(b, r, got, "P r (of its rounding bound)", "P r (of |P r|)",
             "P r, one value (of the largest)", want);

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 #include "apps/gfnn-wave/gfnn.h"
+#include "apps/gfnn-wave/judge/judge.h"
 
 static void *zeroed(const gfnn_solver_t *s, size_t n, size_t size)
 {
@@ -144,39 +145,21 @@ void gfnn_input(const gfnn_solver_t *s, uint64_t draw, double *x)
     const gfnn_box_t *box = &s->problem->box;
     const bool fine = s->kernels->ladder == GFNN_LADDER_OPERATOR;
     const gfnn_grid_t *grid = fine ? &box->fine : &box->wide;
-    const size_t values = 3 * (size_t)grid->plane;
-    gfnn_box_draw(box, grid, (uint64_t)s->problem->run->opt.seed + GFNN_SEED_INPUT, 1, x);
-    for (size_t i = 0; i < values && !fine; i++)
-        x[i] = (double)(float)x[i];
-    rt_draw(x, RT_HOST, x, values, sizeof *x, gfnn_draw(draw));
-    for (size_t i = 0; i < values && !fine; i++)
-        x[i] = (double)(float)x[i];
-}
-
-/* Rounds a host vector on `wide` to FP32 and brings it into the rung's space. */
-static void put32(const gfnn_solver_t *s, const double *x, float *to)
-{
-    const size_t values = 3 * (size_t)s->problem->box.wide.plane;
-    float *rounded = RT_NEW(float, values, RT_HOST);
-#pragma omp parallel for schedule(static)
-    for (size_t i = 0; i < values; i++)
-        rounded[i] = (float)x[i];
-    rt_copy(to, s->space, rounded, RT_HOST, values * sizeof *rounded);
-    RT_FREE(rounded, RT_HOST);
+    const rt_type_t type = fine ? RT_F64 : RT_F32;
+    gfnn_judge_draw(box, grid, (uint64_t)s->problem->run->opt.seed + GFNN_SEED_INPUT, 1, 0, x);
+    gfnn_judge_round(grid, type, x);
+    rt_draw(x, RT_HOST, x, 3 * (size_t)grid->plane, sizeof *x, gfnn_draw(draw));
+    gfnn_judge_round(grid, type, x);
 }
 
 /* Puts the base of all inputs into f or s32. */
 static void input_base(gfnn_solver_t *s)
 {
     const bool fine = s->kernels->ladder == GFNN_LADDER_OPERATOR;
-    const gfnn_box_t *box = &s->problem->box;
-    const size_t values = 3 * (size_t)(fine ? box->fine.plane : box->wide.plane);
-    double *x = RT_NEW(double, values, RT_HOST);
+    const gfnn_grid_t *grid = fine ? &s->problem->box.fine : &s->problem->box.wide;
+    double *x = gfnn_judge_vector(grid);
     gfnn_input(s, 0, x);
-    if (fine)
-        rt_copy(s->f, s->space, x, RT_HOST, values * sizeof *x);
-    else
-        put32(s, x, s->s32);
+    gfnn_judge_put(s, grid, fine ? RT_F64 : RT_F32, x, fine ? (void *)s->f : s->s32);
     RT_FREE(x, RT_HOST);
 }
 
@@ -184,9 +167,9 @@ static void input_base(gfnn_solver_t *s)
 static void find_spectrum(gfnn_solver_t *s)
 {
     const gfnn_grid_t *wide = &s->problem->box.wide;
-    double *x = RT_NEW(double, 3 * (size_t)wide->plane, RT_HOST);
-    gfnn_box_draw(&s->problem->box, wide, GFNN_SEED_SPECTRUM, 1, x);
-    put32(s, x, s->z);
+    double *x = gfnn_judge_vector(wide);
+    gfnn_judge_draw(&s->problem->box, wide, GFNN_SEED_SPECTRUM, 1, 0, x);
+    gfnn_judge_put(s, wide, RT_F32, x, s->z);
     RT_FREE(x, RT_HOST);
     gfnn_spectrum(s);
 }
