@@ -48,6 +48,15 @@ typedef struct {
     const int *choice;                 /* parameters in force for the rung; NULL: initial values */
 } gfnn_view_t;
 
+/* What an element adds to the 3x3 block of its corner: by the symmetry of the cube the same to the
+ * three diagonal entries, and one value to the others, negative where the corner is at different ends
+ * in their two directions. */
+typedef struct __attribute__((aligned(8))) {
+    float diagonal, cross;
+} gfnn_entries_t;
+/* Returns those of all ids, [GFNN_MAX_IDS] in view->space. RT_FREE them. */
+gfnn_entries_t *gfnn_entries_new(const gfnn_view_t *view, const gfnn_form_t *form);
+
 enum { GFNN_MOST_REGIONS = 7 /* of a product: the interior and six slabs around it */ };
 /* Own nodes from lo to hi - 1. */
 typedef struct {

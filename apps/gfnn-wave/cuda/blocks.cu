@@ -2,9 +2,7 @@
  * blocks.cu - the loops with D, the 3x3 blocks of the diagonal, on the GPU.
  *
  * The blocks are computed on the fly from the eight ids around a node: a byte per node, where six
- * stored values would be 24. By the symmetry of the cube an element adds the same to all three
- * diagonal entries, and to the others one value with the signs of the corner: two numbers per id.
- * Neighbours in x share four of their elements. So a lane, which has two nodes, sums up the
+ * stored values would be 24; gfnn_entries_t has two numbers per id. Neighbours in x share four of their elements. So a lane, which has two nodes, sums up the
  * elements at its own two places in x, and the lane before hands it the third sum that it needs:
  * four ids per node are looked up, not eight.
  */
@@ -55,13 +53,11 @@ static __device__ __forceinline__ block_t rotated(const block_t &mine)
 static __device__ __forceinline__ void solve_block(const block_t &D, float scale, const float r[3],
                                                    float z[3])
 {
-    const float d = D.diagonal, xx = d * d - D.yz * D.yz, xy = D.yz * D.zx - D.xy * d;
-    const float zx = D.xy * D.yz - d * D.zx, yy = d * d - D.zx * D.zx;
-    const float yz = D.xy * D.zx - d * D.yz, zz = d * d - D.xy * D.xy;
-    const float over = __fdividef(scale, d * xx + D.xy * xy + D.zx * zx);
-    z[0] = over * (xx * r[0] + xy * r[1] + zx * r[2]);
-    z[1] = over * (xy * r[0] + yy * r[1] + yz * r[2]);
-    z[2] = over * (zx * r[0] + yz * r[1] + zz * r[2]);
+    float of[GFNN_BLOCK];
+    const float over = __fdividef(scale, gfnn_cofactors(D.diagonal, D.xy, D.yz, D.zx, of));
+    z[0] = over * (of[0] * r[0] + of[3] * r[1] + of[5] * r[2]);
+    z[1] = over * (of[3] * r[0] + of[1] * r[1] + of[4] * r[2]);
+    z[2] = over * (of[5] * r[0] + of[4] * r[1] + of[2] * r[2]);
 }
 
 /* Access two neighbours in x. Own rows begin at multiples of 4 values, and the second of a pair may
@@ -293,16 +289,4 @@ void gfnn_cuda_smooth32(const gfnn_view_t *view, const float *z, float a, const 
                         : !old ? smooth_kernel<true, false>
                                : smooth_kernel<true, true>;
     launch_blocks(choice, view, z, a, old, omega, r, y, out);
-}
-
-gfnn_entries_t *gfnn_cuda_entries_new(const gfnn_view_t *view, const gfnn_form_t *form)
-{
-    gfnn_entries_t entries[GFNN_MAX_IDS];
-    for (int id = 0; id < GFNN_MAX_IDS; id++) {
-        double A[24][24];
-        gfnn_element_matrix(form, view->materials->w[id], view->materials->square[id], A);
-        entries[id] = {static_cast<float>(A[0][0]), static_cast<float>(A[0][1])};
-    }
-    return static_cast<gfnn_entries_t *>(
-        rt_clone(entries, GFNN_MAX_IDS, sizeof *entries, RT_DEVICE));
 }

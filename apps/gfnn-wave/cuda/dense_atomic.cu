@@ -29,22 +29,7 @@ static __global__ void __launch_bounds__(THREADS)
 
 static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
 {
-    const gfnn_job_t<double> job(view, a);
-    if (job.empty())
-        return;
-    const int from[3] = {0, 0, 0};
-    gfnn_clear(job);
-    apply_kernel<<<rt_blocks(gfnn_elements(job, from, 1), THREADS), THREADS, 0, rt_stream()>>>(
-        job, gfnn_matrices_t(a->form));
-    RT_CUDA_LAUNCHED();
+    gfnn_add_elements<THREADS>(apply_kernel, view, a, gfnn_matrices_t(a->form));
 }
 
-static const gfnn_operator_t op = {.apply = apply,
-                                   .set_up = gfnn_operator_set_up,
-                                   .tear_down = gfnn_operator_tear_down,
-                                   .whole = true};
-extern "C" const gfnn_kernels_t gfnn_op_atomic = {
-    .rung = {.precision = "FP64", .reproducible = false},
-    .ladder = GFNN_LADDER_OPERATOR,
-    .op = &op,
-};
+GFNN_ADDS_ELEMENTS(gfnn_op_atomic, false);

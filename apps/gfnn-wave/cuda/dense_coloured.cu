@@ -49,12 +49,4 @@ static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
     }
 }
 
-static const gfnn_operator_t op = {.apply = apply,
-                                   .set_up = gfnn_operator_set_up,
-                                   .tear_down = gfnn_operator_tear_down,
-                                   .whole = true};
-extern "C" const gfnn_kernels_t gfnn_op_coloured = {
-    .rung = {.precision = "FP64", .reproducible = true},
-    .ladder = GFNN_LADDER_OPERATOR,
-    .op = &op,
-};
+GFNN_ADDS_ELEMENTS(gfnn_op_coloured, true);

@@ -196,6 +196,34 @@ static inline void gfnn_clear(const gfnn_job_t<double> &job)
     RT_CUDA_LAUNCHED();
 }
 
+/* Makes y = 0 and calls kernel(job, arguments...) by one thread per element that touches the region. */
+template <unsigned threads, class... P, class... A>
+static inline void gfnn_add_elements(void (*kernel)(gfnn_job_t<double>, P...),
+                                     const gfnn_view_t *view, const gfnn_product_t *a,
+                                     const A &...arguments)
+{
+    const int from[3] = {0, 0, 0};
+    const gfnn_job_t<double> job(view, a);
+    if (job.empty())
+        return;
+    gfnn_clear(job);
+    kernel<<<rt_blocks(gfnn_elements(job, from, 1), threads), threads, 0, rt_stream()>>>(
+        job, arguments...);
+    RT_CUDA_LAUNCHED();
+}
+
+/* The table of a rung whose `apply` adds elements to y. */
+#define GFNN_ADDS_ELEMENTS(table_, reproducible_)                            \
+    static const gfnn_operator_t op = {.apply = apply,                       \
+                                       .set_up = gfnn_operator_set_up,       \
+                                       .tear_down = gfnn_operator_tear_down, \
+                                       .whole = true};                       \
+    extern "C" const gfnn_kernels_t table_ = {                               \
+        .rung = {.precision = "FP64", .reproducible = reproducible_},        \
+        .ladder = GFNN_LADDER_OPERATOR,                                      \
+        .op = &op,                                                           \
+    }
+
 /* The element matrix in its two parts: w fixed + square varying. A kernel takes it by value,
  * because arguments are in constant memory, from which a product reads its operand at no cost. (9
  * KB: CUDA 12.1 allows arguments that large.) */

@@ -23,15 +23,13 @@
 #include "gfnn_cuda.cuh"
 
 /* The form and the factors as parity.h has them; transforms of a square of corners. */
-#define GFNN_PARITY_T       double
-#define GFNN_PARITY_S       double
-#define GFNN_PARITY_NAME(f) f
-#define GFNN_PARITY_FN      static __device__ __forceinline__
+#define GFNN_PARITY_T  double
+#define GFNN_PARITY_S  double
+#define GFNN_PARITY_FN static __device__ __forceinline__
 #include "apps/gfnn-wave/operator/parity.h"
-#define GFNN_PARITY_T       float
-#define GFNN_PARITY_S       float
-#define GFNN_PARITY_NAME(f) f
-#define GFNN_PARITY_FN      static __device__ __forceinline__
+#define GFNN_PARITY_T  float
+#define GFNN_PARITY_S  float
+#define GFNN_PARITY_FN static __device__ __forceinline__
 #include "apps/gfnn-wave/operator/parity.h"
 
 /* m, k and g of parity.h are w mass, w bulk and Vs^2 shear, by these. */

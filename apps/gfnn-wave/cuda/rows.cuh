@@ -11,12 +11,6 @@
 /* The grid is as large as the device: RESIDENT blocks per multiprocessor, with 48 registers. */
 enum { GFNN_THREADS = 256, GFNN_WARPS = GFNN_THREADS / 32, GFNN_RESIDENT = 5 };
 
-/* What an element adds to the block of its corner. */
-struct __align__(8) gfnn_entries_t
-{
-    float diagonal, cross;
-};
-
 /* What set_up makes. */
 struct gfnn_vectors_data_t {
     unsigned blocks; /* of the grid */
@@ -84,7 +78,6 @@ void gfnn_cuda_update_bj(const gfnn_view_t *view, gfnn_type_t type, gfnn_cg_t *c
                          const void *q, void *r, float *z);
 void gfnn_cuda_smooth32(const gfnn_view_t *view, const float *z, float a, const float *old,
                         float omega, const float *r, const float *y, float *out);
-gfnn_entries_t *gfnn_cuda_entries_new(const gfnn_view_t *view, const gfnn_form_t *form);
 
 /* ghosts.cu */
 struct gfnn_ghosts_t *gfnn_cuda_ghosts_new(const gfnn_view_t *view);

@@ -230,7 +230,7 @@ struct back_end_t {
         data->parts.partial = RT_NEW(double, 2 * static_cast<size_t>(data->blocks), RT_DEVICE);
         data->parts.ticket = static_cast<unsigned *>(rt_clone(&none, 1, sizeof none, RT_DEVICE));
         data->result = RT_NEW(double, 1, RT_PINNED);
-        data->entries = gfnn_cuda_entries_new(view, form);
+        data->entries = gfnn_entries_new(view, form);
         data->ghosts = gfnn_cuda_ghosts_new(view);
         view->data = data;
     }

@@ -6,15 +6,13 @@
 
 #include "gfnn_kokkos.hpp"
 
-#define GFNN_PARITY_T       double
-#define GFNN_PARITY_S       double
-#define GFNN_PARITY_NAME(f) f
-#define GFNN_PARITY_FN      static KOKKOS_FORCEINLINE_FUNCTION
+#define GFNN_PARITY_T  double
+#define GFNN_PARITY_S  double
+#define GFNN_PARITY_FN static KOKKOS_FORCEINLINE_FUNCTION
 #include "apps/gfnn-wave/operator/parity.h"
-#define GFNN_PARITY_T       float
-#define GFNN_PARITY_S       float
-#define GFNN_PARITY_NAME(f) f
-#define GFNN_PARITY_FN      static KOKKOS_FORCEINLINE_FUNCTION
+#define GFNN_PARITY_T  float
+#define GFNN_PARITY_S  float
+#define GFNN_PARITY_FN static KOKKOS_FORCEINLINE_FUNCTION
 #include "apps/gfnn-wave/operator/parity.h"
 
 namespace gfnn_kokkos

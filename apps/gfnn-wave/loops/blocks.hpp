@@ -96,19 +96,24 @@ template <bool moves, class T> struct gfnn_update_bj_t {
 /* Makes the inverses. */
 struct gfnn_invert_t {
     gfnn_rows_t rows;
-    gfnn_corners_t part;
     const uint8_t *id;
-    const double *w, *square; /* [GFNN_MAX_IDS] */
+    const gfnn_entries_t *entries;
     float *inverse;
 
     GFNN_METHOD void node(int i, int j, int k, float *to) const
     {
-        double D[GFNN_BLOCK] = {};
+        double d = 0, xy = 0, yz = 0, zx = 0, of[GFNN_BLOCK];
         for (int a = 0; a < 8; a++) { /* the element whose corner a this node is */
-            const int number = id[rows.wide.at(i - (a & 1), j - (a >> 1 & 1), k - (a >> 2))];
-            gfnn_add_corner(&part, a, w[number], square[number], D);
+            const int x = a & 1, y = a >> 1 & 1, z = a >> 2;
+            const gfnn_entries_t &e = entries[id[rows.wide.at(i - x, j - y, k - z)]];
+            d += e.diagonal;
+            xy += x == y ? e.cross : -e.cross;
+            yz += y == z ? e.cross : -e.cross;
+            zx += z == x ? e.cross : -e.cross;
         }
-        gfnn_invert(D, to, rows.bare.plane);
+        const double determinant = gfnn_cofactors(d, xy, yz, zx, of);
+        for (int b = 0; b < GFNN_BLOCK; b++)
+            to[b * rows.bare.plane] = static_cast<float>(of[b] / determinant);
     }
     GFNN_METHOD void operator()(int64_t index) const
     {
@@ -160,24 +165,20 @@ template <class L> struct gfnn_blocks_of {
     {
         return L::on_host ? 6 * static_cast<size_t>(box->n[1] * box->n[2]) : 0;
     }
-    /* form: that of A. w and square lie in the space of the loops while the inverses are made. */
+    /* form: that of A */
     static void set_up(gfnn_view_t *view, const gfnn_form_t *form)
     {
         const gfnn_rows_t rows(view->box);
-        const gfnn_materials_t *of = view->materials;
         const rt_space_t space = view->space;
         gfnn_rows_data_t *data = RT_NEW(gfnn_rows_data_t, 1, RT_HOST);
-        double *w = static_cast<double *>(rt_clone(of->w, GFNN_MAX_IDS, sizeof *w, space));
-        double *square =
-            static_cast<double *>(rt_clone(of->square, GFNN_MAX_IDS, sizeof *w, space));
+        gfnn_entries_t *entries = gfnn_entries_new(view, form);
         data->space = space;
         data->inverse = RT_NEW(float, GFNN_BLOCK *static_cast<size_t>(rows.bare.plane), space);
         data->sums = L::on_host ? RT_NEW(double, sums(view->box), RT_HOST) : nullptr;
         view->data = data;
-        L::nodes(view, gfnn_invert_t{rows, gfnn_corners(form), view->id, w, square, data->inverse});
+        L::nodes(view, gfnn_invert_t{rows, view->id, entries, data->inverse});
         L::fence();
-        RT_FREE(w, space);
-        RT_FREE(square, space);
+        RT_FREE(entries, space);
     }
     static void tear_down(gfnn_view_t *view)
     {

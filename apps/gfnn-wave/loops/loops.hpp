@@ -350,8 +350,10 @@ struct gfnn_before_t : gfnn_loop_t<double> {
     {
         gfnn_pack_t<double, V> to1, to2;
         GFNN_UNROLL
-        for (int e = 0; e < V; e++)
-            gfnn_before(of_v, rayleigh_b, s.u.at[e], s.v.at[e], s.a.at[e], &to1.at[e], &to2.at[e]);
+        for (int e = 0; e < V; e++) {
+            to1.at[e] = s.a.at[e] + of_v * s.v.at[e];
+            to2.at[e] = rayleigh_b * s.v.at[e] - s.u.at[e];
+        }
         gfnn_put(x1 + fine, own, to1);
         gfnn_put(x2 + fine, own, to2);
     }
@@ -374,8 +376,11 @@ struct gfnn_after_t : gfnn_loop_t<double> {
     GFNN_PUT(const C &, int64_t fine, int64_t, int own, values_t<V> &s, S &) const
     {
         GFNN_UNROLL
-        for (int e = 0; e < V; e++)
-            gfnn_after(f1, f2, s.du.at[e], &s.u.at[e], &s.v.at[e], &s.a.at[e]);
+        for (int e = 0; e < V; e++) {
+            s.u.at[e] += s.du.at[e];
+            s.a.at[e] = f2 * s.du.at[e] - 2 * f1 * s.v.at[e] - s.a.at[e];
+            s.v.at[e] = f1 * s.du.at[e] - s.v.at[e];
+        }
         gfnn_put(u + fine, own, s.u);
         gfnn_put(a + fine, own, s.a);
         gfnn_put(v + fine, own, s.v);

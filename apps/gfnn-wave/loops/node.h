@@ -121,68 +121,23 @@ GFNN_FN int gfnn_beyond(int i, int width, int n)
     return i < width ? i - width : i - width + n;
 }
 
-/* --- conjugate gradients and Newmark --- */
-
-/* of_v = 4/dt + rayleigh_a */
-GFNN_FN void gfnn_before(double of_v, double rayleigh_b, double u, double v, double a, double *x1,
-                         double *x2)
-{
-    *x1 = a + of_v * v;
-    *x2 = rayleigh_b * v - u;
-}
-
-/* f1 = 2/dt, f2 = 4/dt^2 */
-GFNN_FN void gfnn_after(double f1, double f2, double du, double *u, double *v, double *a)
-{
-    *u += du;
-    *a = f2 * du - 2 * f1 * *v - *a;
-    *v = f1 * du - *v;
-}
-
 /* --- the 3x3 diagonal blocks D --- */
 
 enum { GFNN_BLOCK = 6 }; /* xx yy zz xy yz zx of a symmetric block */
 
-/* What an element gives to the block of its corner: w fixed + Vs^2 shear. */
-typedef struct {
-    double fixed[8][GFNN_BLOCK], shear[8][GFNN_BLOCK];
-} gfnn_corners_t;
-
-static inline gfnn_corners_t gfnn_corners(const gfnn_form_t *form)
+#ifdef __cplusplus
+/* Makes the cofactors of a block whose diagonal entries are d; returns its determinant. */
+template <class T> GFNN_FN T gfnn_cofactors(T d, T xy, T yz, T zx, T (&of)[GFNN_BLOCK])
 {
-    static const int row[GFNN_BLOCK] = {0, 1, 2, 0, 1, 2}, column[GFNN_BLOCK] = {0, 1, 2, 1, 2, 0};
-    double fixed[24][24], shear[24][24];
-    gfnn_corners_t result;
-    gfnn_element_matrix(form, 1, 0, fixed);
-    gfnn_element_matrix(form, 0, 1, shear);
-    for (int a = 0; a < 8; a++)
-        for (int b = 0; b < GFNN_BLOCK; b++) {
-            result.fixed[a][b] = fixed[3 * a + row[b]][3 * a + column[b]];
-            result.shear[a][b] = shear[3 * a + row[b]][3 * a + column[b]];
-        }
-    return result;
+    of[0] = d * d - yz * yz;
+    of[3] = yz * zx - xy * d;
+    of[5] = xy * yz - d * zx;
+    of[1] = d * d - zx * zx;
+    of[4] = xy * zx - d * yz;
+    of[2] = d * d - xy * xy;
+    return d * of[0] + xy * of[3] + zx * of[5];
 }
-
-GFNN_FN void gfnn_add_corner(const gfnn_corners_t *part, int a, double w, double square,
-                             double D[GFNN_BLOCK])
-{
-    for (int b = 0; b < GFNN_BLOCK; b++)
-        D[b] += w * part->fixed[a][b] + square * part->shear[a][b];
-}
-
-GFNN_FN void gfnn_invert(const double D[GFNN_BLOCK], float *inverse, int64_t bare)
-{
-    const double xx = D[1] * D[2] - D[4] * D[4];
-    const double xy = D[4] * D[5] - D[3] * D[2];
-    const double zx = D[3] * D[4] - D[1] * D[5];
-    const double det = D[0] * xx + D[3] * xy + D[5] * zx;
-    inverse[0] = (float)(xx / det);
-    inverse[bare] = (float)((D[0] * D[2] - D[5] * D[5]) / det);
-    inverse[2 * bare] = (float)((D[0] * D[1] - D[3] * D[3]) / det);
-    inverse[3 * bare] = (float)(xy / det);
-    inverse[4 * bare] = (float)((D[3] * D[5] - D[0] * D[4]) / det);
-    inverse[5 * bare] = (float)(zx / det);
-}
+#endif
 
 /* d = D^-1 s; inverse: [GFNN_BLOCK] planes of inverses. */
 GFNN_FN void gfnn_times_inverse(const float *inverse, int64_t bare, float s0, float s1, float s2,

@@ -1,5 +1,5 @@
 /*
- * element.c - the matrices of the unit cube.
+ * element.c - the matrices of the unit cube, and what they add to diagonal blocks.
  *
  * 2x2x2 Gauss points, which integrate products of trilinear functions and their derivatives
  * exactly. So the entries of K are multiples of 1/72, those of M of 1/216, and are rounded to them:
@@ -84,4 +84,16 @@ void gfnn_element_matrix(const gfnn_form_t *form, double w, double square, doubl
         for (int j = 0; j < 24; j++)
             A[i][j] =
                 mass * e->M[i][j] + bulk * e->KL[i][j] + shear * (e->KM[i][j] - 2 * e->KL[i][j]);
+}
+
+gfnn_entries_t *gfnn_entries_new(const gfnn_view_t *view, const gfnn_form_t *form)
+{
+    const gfnn_materials_t *materials = view->materials;
+    gfnn_entries_t entries[GFNN_MAX_IDS];
+    for (int id = 0; id < GFNN_MAX_IDS; id++) {
+        double A[24][24];
+        gfnn_element_matrix(form, materials->w[id], materials->square[id], A);
+        entries[id] = (gfnn_entries_t){(float)A[0][0], (float)A[0][1]};
+    }
+    return rt_clone(entries, GFNN_MAX_IDS, sizeof *entries, view->space);
 }

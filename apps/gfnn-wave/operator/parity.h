@@ -49,15 +49,13 @@
  *
  *     GFNN_PARITY_T        the type: +, -, * among themselves and * by a GFNN_PARITY_S
  *     GFNN_PARITY_S        the scalar type of constants
- *     GFNN_PARITY_NAME(f)  names of the functions: f, or f##_something
  *     GFNN_PARITY_FN       static inline, __device__ __forceinline__, KOKKOS_INLINE_FUNCTION ...
  *
- * All four are undefined at the end. Vectors go through pointers, never by value, because how they
+ * All three are undefined at the end. Vectors go through pointers, never by value, because how they
  * are passed depends on the instruction set.
  */
-#if !defined(GFNN_PARITY_T) || !defined(GFNN_PARITY_S) || !defined(GFNN_PARITY_NAME) || \
-    !defined(GFNN_PARITY_FN)
-#error "define GFNN_PARITY_T, _S, _NAME and _FN before parity.h"
+#if !defined(GFNN_PARITY_T) || !defined(GFNN_PARITY_S) || !defined(GFNN_PARITY_FN)
+#error "define GFNN_PARITY_T, _S and _FN before parity.h"
 #endif
 
 /* What mass, bulk and shear have to be divided by for the m, k and g above. */
@@ -81,8 +79,7 @@ enum {
 #endif
 
 /* Four corners a = x + 2 y of a square to its modes q = qx + 2 qy. 8 flops. */
-GFNN_PARITY_FN void GFNN_PARITY_NAME(gfnn_parity_layer)(const GFNN_PARITY_T corner[4],
-                                                        GFNN_PARITY_T mode[4])
+GFNN_PARITY_FN void gfnn_parity_layer(const GFNN_PARITY_T corner[4], GFNN_PARITY_T mode[4])
 {
     const GFNN_PARITY_T s0 = corner[1] + corner[0], d0 = corner[1] - corner[0];
     const GFNN_PARITY_T s1 = corner[3] + corner[2], d1 = corner[3] - corner[2];
@@ -93,8 +90,7 @@ GFNN_PARITY_FN void GFNN_PARITY_NAME(gfnn_parity_layer)(const GFNN_PARITY_T corn
 }
 
 /* And back: a transposed, not an inverted transform. 8 flops. */
-GFNN_PARITY_FN void GFNN_PARITY_NAME(gfnn_parity_layer_back)(const GFNN_PARITY_T mode[4],
-                                                             GFNN_PARITY_T corner[4])
+GFNN_PARITY_FN void gfnn_parity_layer_back(const GFNN_PARITY_T mode[4], GFNN_PARITY_T corner[4])
 {
     const GFNN_PARITY_T s0 = mode[0] - mode[2], d0 = mode[1] - mode[3];
     const GFNN_PARITY_T s1 = mode[0] + mode[2], d1 = mode[1] + mode[3];
@@ -105,9 +101,8 @@ GFNN_PARITY_FN void GFNN_PARITY_NAME(gfnn_parity_layer_back)(const GFNN_PARITY_T
 }
 
 /* One component: modes of the lower and upper layer to those of the cube. 8 flops. */
-GFNN_PARITY_FN void GFNN_PARITY_NAME(gfnn_parity_join)(const GFNN_PARITY_T lower[4],
-                                                       const GFNN_PARITY_T upper[4],
-                                                       GFNN_PARITY_T U[8])
+GFNN_PARITY_FN void gfnn_parity_join(const GFNN_PARITY_T lower[4], const GFNN_PARITY_T upper[4],
+                                     GFNN_PARITY_T U[8])
 {
     for (int q = 0; q < 4; q++) {
         U[q] = upper[q] + lower[q];
@@ -116,9 +111,8 @@ GFNN_PARITY_FN void GFNN_PARITY_NAME(gfnn_parity_join)(const GFNN_PARITY_T lower
 }
 
 /* And back. 8 flops. */
-GFNN_PARITY_FN void GFNN_PARITY_NAME(gfnn_parity_part)(const GFNN_PARITY_T Y[8],
-                                                       GFNN_PARITY_T lower[4],
-                                                       GFNN_PARITY_T upper[4])
+GFNN_PARITY_FN void gfnn_parity_part(const GFNN_PARITY_T Y[8], GFNN_PARITY_T lower[4],
+                                     GFNN_PARITY_T upper[4])
 {
     for (int q = 0; q < 4; q++) {
         lower[q] = Y[q] - Y[q + 4];
@@ -127,10 +121,8 @@ GFNN_PARITY_FN void GFNN_PARITY_NAME(gfnn_parity_part)(const GFNN_PARITY_T Y[8],
 }
 
 /* *y0 = f[0] u0 + f[1] (u0 + u1), *y1 likewise. */
-GFNN_PARITY_FN void GFNN_PARITY_NAME(gfnn_parity_pair)(const GFNN_PARITY_T f[2],
-                                                       const GFNN_PARITY_T *u0,
-                                                       const GFNN_PARITY_T *u1, GFNN_PARITY_T *y0,
-                                                       GFNN_PARITY_T *y1)
+GFNN_PARITY_FN void gfnn_parity_pair(const GFNN_PARITY_T f[2], const GFNN_PARITY_T *u0,
+                                     const GFNN_PARITY_T *u1, GFNN_PARITY_T *y0, GFNN_PARITY_T *y1)
 {
     const GFNN_PARITY_T sum = f[1] * (*u0 + *u1);
     *y0 = f[0] * *u0 + sum;
@@ -139,8 +131,8 @@ GFNN_PARITY_FN void GFNN_PARITY_NAME(gfnn_parity_pair)(const GFNN_PARITY_T f[2],
 
 /* The factors of element = {m, k, g}. Where w is 1 everywhere m and k are constants, and what is made
  * of them alone costs nothing. 10 flops. */
-GFNN_PARITY_FN void GFNN_PARITY_NAME(gfnn_parity_factors)(const GFNN_PARITY_T element[3],
-                                                          GFNN_PARITY_T f[GFNN_FACTORS])
+GFNN_PARITY_FN void gfnn_parity_factors(const GFNN_PARITY_T element[3],
+                                        GFNN_PARITY_T f[GFNN_FACTORS])
 {
     const GFNN_PARITY_S third = (GFNN_PARITY_S)1 / 3, ninth = (GFNN_PARITY_S)1 / 9;
     const GFNN_PARITY_T m = element[0], k = element[1], g = element[2];
@@ -159,9 +151,8 @@ GFNN_PARITY_FN void GFNN_PARITY_NAME(gfnn_parity_factors)(const GFNN_PARITY_T el
 }
 
 /* Y = B U by these factors. 60 flops. */
-GFNN_PARITY_FN void GFNN_PARITY_NAME(gfnn_parity_product)(const GFNN_PARITY_T f[GFNN_FACTORS],
-                                                          GFNN_PARITY_T U[3][8],
-                                                          GFNN_PARITY_T Y[3][8])
+GFNN_PARITY_FN void gfnn_parity_product(const GFNN_PARITY_T f[GFNN_FACTORS], GFNN_PARITY_T U[3][8],
+                                        GFNN_PARITY_T Y[3][8])
 {
     const GFNN_PARITY_T *shear = f + GFNN_SHEAR, *bend = f + GFNN_BEND;
     for (int c = 0; c < 3; c++) {
@@ -176,15 +167,14 @@ GFNN_PARITY_FN void GFNN_PARITY_NAME(gfnn_parity_product)(const GFNN_PARITY_T f[
     Y[0][6] = f[GFNN_TWIST] * U[0][6] + twisted;
     Y[1][5] = f[GFNN_TWIST] * U[1][5] + twisted;
     Y[2][3] = f[GFNN_TWIST] * U[2][3] + twisted;
-    GFNN_PARITY_NAME(gfnn_parity_pair)(shear, &U[0][2], &U[1][1], &Y[0][2], &Y[1][1]);
-    GFNN_PARITY_NAME(gfnn_parity_pair)(shear, &U[0][4], &U[2][1], &Y[0][4], &Y[2][1]);
-    GFNN_PARITY_NAME(gfnn_parity_pair)(shear, &U[1][4], &U[2][2], &Y[1][4], &Y[2][2]);
-    GFNN_PARITY_NAME(gfnn_parity_pair)(bend, &U[1][3], &U[2][5], &Y[1][3], &Y[2][5]);
-    GFNN_PARITY_NAME(gfnn_parity_pair)(bend, &U[0][3], &U[2][6], &Y[0][3], &Y[2][6]);
-    GFNN_PARITY_NAME(gfnn_parity_pair)(bend, &U[0][5], &U[1][6], &Y[0][5], &Y[1][6]);
+    gfnn_parity_pair(shear, &U[0][2], &U[1][1], &Y[0][2], &Y[1][1]);
+    gfnn_parity_pair(shear, &U[0][4], &U[2][1], &Y[0][4], &Y[2][1]);
+    gfnn_parity_pair(shear, &U[1][4], &U[2][2], &Y[1][4], &Y[2][2]);
+    gfnn_parity_pair(bend, &U[1][3], &U[2][5], &Y[1][3], &Y[2][5]);
+    gfnn_parity_pair(bend, &U[0][3], &U[2][6], &Y[0][3], &Y[2][6]);
+    gfnn_parity_pair(bend, &U[0][5], &U[1][6], &Y[0][5], &Y[1][6]);
 }
 
 #undef GFNN_PARITY_T
 #undef GFNN_PARITY_S
-#undef GFNN_PARITY_NAME
 #undef GFNN_PARITY_FN
