@@ -2,7 +2,6 @@
  * app.c - gfnn-wave as the driver sees it: options, sizes, and a table of functions.
  */
 #include "config.h"
-#include <math.h>
 #include <string.h>
 #include "gfnn.h"
 #include "base/numbers.h"

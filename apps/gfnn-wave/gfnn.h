@@ -34,6 +34,7 @@ typedef struct {
     double rayleigh_a, rayleigh_b; /* C = a M + b K */
     double c0, k;
     gfnn_form_t A, M, K; /* A; M alone; K / (ds^3 rho): bulk Vp^2/ds^2, shear 1/ds^2 */
+    double unit;         /* ds^3 rho / c0 */
 } gfnn_step_t;
 gfnn_step_t gfnn_step(const gfnn_config_t *config);
 
@@ -167,11 +168,9 @@ bool gfnn_sweeps(const gfnn_solver_t *s);
 void gfnn_sweep(gfnn_solver_t *s, float *z, const gfnn_sweep_t *sweep);
 /* cg.q = A cg.p, and p . q over all ranks: the stage GFNN_APPLIED. Collective. */
 void gfnn_apply_p(gfnn_solver_t *s);
-/* s->z = P r, with r in s->low (16 bits) or s->r32 by the network's precision; brings r's
- * ghosts. */
-void gfnn_predict(gfnn_solver_t *s);
-/* z = P r for any such r and z; low: z has 16 bits. */
-void gfnn_predict_from(gfnn_solver_t *s, void *r, bool low, void *z);
+/* s->z = P r, with r in s->low (16 bits) or s->r32 by the network's precision; brings r's ghosts.
+ * low: z gets 16 bits. */
+void gfnn_predict(gfnn_solver_t *s, bool low);
 
 /* --- solve/cg.c, precond/precond.c --- */
 

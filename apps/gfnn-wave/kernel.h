@@ -38,7 +38,6 @@ void gfnn_element_matrix(const gfnn_form_t *form, double w, double square, doubl
 
 /* What a kernel gets. Arrays are in `space`; ids and vectors lie as the box's grids say. */
 typedef struct {
-    rt_kind_t kind;
     rt_space_t space;
     const gfnn_config_t *config;
     const gfnn_box_t *box;
@@ -96,7 +95,7 @@ typedef struct {
 
 typedef struct {
     void (*apply)(const gfnn_view_t *view, const gfnn_product_t *product);
-    bool single, sums, sums_on_device; /* has FP32; has product->dot; has product->cg */
+    bool single, sums, sums_on_device; /* has FP32, as solves need; product->dot; product->cg */
     /* Whether these choices read a periodic box that is all on this rank without its ghosts, and
      * whether they have product->sweep. NULL: no. */
     bool (*wraps)(const gfnn_view_t *view);
@@ -209,7 +208,7 @@ typedef struct {
  * is double is on `fine`, what is float on `wide`. */
 typedef struct {
     const gfnn_scalars_t *scalars;
-    const gfnn_loops_t *loops[GFNN_TYPES]; /* by gfnn_type_t; NULL: not that one */
+    const gfnn_loops_t *loops[GFNN_TYPES]; /* by gfnn_type_t */
     /* x = value; and x . y, summed in double */
     void (*fill)(const gfnn_view_t *view, gfnn_type_t type, double value, void *x);
     double (*dot)(const gfnn_view_t *view, gfnn_type_t type, const void *x, const void *y);

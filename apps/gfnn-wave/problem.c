@@ -45,14 +45,13 @@ static double *noise_new(const gfnn_problem_t *p)
     const gfnn_box_t *box = &p->box;
     const gfnn_grid_t *g = &box->fine;
     const size_t values = 3 * (size_t)g->plane;
-    const double unit = GFNN_RHO * config->ds * config->ds * config->ds / p->step.c0;
     double force = 0, *noise = gfnn_judge_vector(g);
     for (int64_t i = 1; i <= config->steps; i++) {
         const double time = (double)i * config->dt;
         force = fmax(force, fabs(gfnn_source(config, box, &p->step, time).value));
     }
     rt_comm_max(&force, 1);
-    const double v = force / unit / (4 / config->dt + p->step.rayleigh_a);
+    const double v = force / p->step.unit / (4 / config->dt + p->step.rayleigh_a);
     gfnn_judge_draw(box, g, (uint64_t)p->run->opt.seed + GFNN_SEED_NOISE, 1, 0, noise);
     keep_near_source(box, REACH, noise);
     const double factor = SHARE * v * sqrt(8 * 3 / gfnn_judge_dot(g, noise, noise));
@@ -128,7 +127,7 @@ static void print_set_up(const gfnn_problem_t *p)
 {
     if (rt_comm_rank() != 0 || p->run->opt.quiet)
         return;
-    printf("model         %s\nset-up        model %.2f s", p->model->text, p->seconds_model);
+    printf("model         %s\nset-up        model %.2f s", p->model->text.text, p->seconds_model);
     if (p->coef)
         printf(", %d coefficients of every node %.2f s", p->weights->coefs, p->seconds_coef);
     printf("\n");
@@ -182,10 +181,6 @@ const char *gfnn_refuse(const rt_kernels_t *self, const void *config, rt_text_t 
     const gfnn_kernels_t *kernels = (const gfnn_kernels_t *)self;
     const gfnn_config_t *asked = config;
     const bool solve = kernels->ladder == GFNN_LADDER_SOLVE;
-    if (solve && asked->precond == GFNN_CHEB && !kernels->op->single)
-        return "its operator has no FP32, which cheb needs";
-    if (solve && !kernels->vectors->loops[asked->vectors])
-        return "its vectors are FP64, and --vectors asks for FP32";
     if (!gfnn_has_network(asked))
         return solve ? NULL : "it applies a network, and --precond has none; use gf8 or gfm";
     const gfnn_predictor_t *predictor = kernels->predictor[gfnn_precision_of(kernels, asked)];

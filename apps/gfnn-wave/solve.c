@@ -6,7 +6,6 @@
  */
 #include "config.h"
 #include <math.h>
-#include <string.h>
 #include "gfnn.h"
 
 /* --- the job --- */
@@ -20,7 +19,7 @@ void gfnn_solve(void *solver)
     else if (ladder == GFNN_LADDER_OPERATOR)
         gfnn_apply(s, &s->problem->step.A, s->x, s->q);
     else
-        gfnn_predict(s);
+        gfnn_predict(s, false);
 }
 
 /* --- between solves --- */

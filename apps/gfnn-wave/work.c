@@ -36,7 +36,6 @@
  */
 #include "config.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include "gfnn.h"
 #include "judge/judge.h"
@@ -116,15 +115,11 @@ static double product(const int64_t n[3])
     return (double)n[0] * (double)n[1] * (double)n[2];
 }
 
-static int precision_of(const gfnn_config_t *config, const rt_rung_t *rung)
-{
-    return gfnn_precision_of((const gfnn_kernels_t *)rung->kernels, config);
-}
-
 /* Returns the bytes of r as the rung's predictor reads it. */
 static double low_bytes(const gfnn_config_t *config, const rt_rung_t *rung)
 {
-    const bool half = precision_of(config, rung) == GFNN_FP16;
+    const gfnn_kernels_t *kernels = (const gfnn_kernels_t *)rung->kernels;
+    const bool half = gfnn_precision_of(kernels, config) == GFNN_FP16;
     return gfnn_has_network(config) && half ? HALVES : FLOATS;
 }
 

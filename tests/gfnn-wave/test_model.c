@@ -112,14 +112,14 @@ static void test_materials(void)
     const gfnn_materials_t *m = &model->materials;
     CHECK(m->ids == 1 && m->vs[0] == 80 && m->w[0] == 1 && m->square[0] == 6400);
     CHECK(m->w[GFNN_OUTSIDE] == 0 && m->square[GFNN_OUTSIDE] == 0 && m->vs[GFNN_OUTSIDE] == 0);
-    CHECK_TEXT(model->text, "uniform, Vs 80 m/s");
+    CHECK_TEXT(model->text.text, "uniform, Vs 80 m/s");
     gfnn_model_destroy(model);
     config.model = "head";
     model = gfnn_model_new(&config, &box);
     m = &model->materials;
     CHECK(m->ids == 8 && memcmp(m->vs, head, sizeof head) == 0);
     CHECK(m->square[2] == 14400 && m->w[7] == 1 && m->w[8] == 0 && m->w[GFNN_OUTSIDE] == 0);
-    CHECK_TEXT(model->text, "head, 8 materials, Vs 50 to 120 m/s");
+    CHECK_TEXT(model->text.text, "head, 8 materials, Vs 50 to 120 m/s");
     gfnn_model_destroy(model);
     gfnn_model_destroy(NULL);
 }
@@ -334,7 +334,7 @@ static void test_sample(void)
                 }
         CHECK(wrong == 0);
         CHECK(model->materials.ids == 3 && model->materials.square[2] == 14400);
-        CHECK(strstr(model->text, "ball.voxels, 3 materials, Vs 50 to 120 m/s") != NULL);
+        CHECK(strstr(model->text.text, "ball.voxels, 3 materials, Vs 50 to 120 m/s") != NULL);
         gfnn_model_destroy(model);
     }
     gfnn_voxel_free(&v);

@@ -114,7 +114,7 @@ static void *guarded(const case_t *t, int precision)
 static void apply(case_t *t, const gfnn_kernels_t *rung, int precision)
 {
     const gfnn_predictor_t *predictor = rung->predictor[precision];
-    gfnn_view_t view = {.kind = RT_CPU, .space = RT_HOST, .box = &t->box};
+    gfnn_view_t view = {.space = RT_HOST, .box = &t->box};
     void *r = guarded(t, precision);
     CHECK(predictor != NULL);
     t->network.precision = precision;

@@ -32,11 +32,8 @@ static void bench_new(bench_t *b, int faces)
     b->box = gfnn_box(&b->config, 0);
     b->model = gfnn_model_new(&b->config, &b->box);
     b->form = gfnn_step(&b->config).A;
-    b->view = (gfnn_view_t){.kind = RT_CPU,
-                            .space = RT_HOST,
-                            .box = &b->box,
-                            .materials = &b->model->materials,
-                            .id = b->model->id};
+    b->view = (gfnn_view_t){
+        .space = RT_HOST, .box = &b->box, .materials = &b->model->materials, .id = b->model->id};
     b->n = 3 * b->box.n[0] * b->box.n[1] * b->box.n[2];
     V->set_up(&b->view, &b->form);
 }

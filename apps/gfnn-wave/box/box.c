@@ -180,14 +180,6 @@ typedef struct {
     bool *open;    /* a ghost here, or own here and a ghost elsewhere */
 } line_t;
 
-static int64_t wrap(const gfnn_box_t *box, int d, int64_t i)
-{
-    const int64_t N = box->N[d];
-    if (box->faces != GFNN_PERIODIC)
-        return i >= 0 && i < N ? i : -1;
-    return (i % N + N) % N;
-}
-
 static line_t line_new(const gfnn_box_t *box, int d, int width)
 {
     const size_t length = (size_t)(box->n[d] + 2 * width);
@@ -197,7 +189,7 @@ static line_t line_new(const gfnn_box_t *box, int d, int width)
                    .node = RT_NEW(int64_t, length, RT_HOST),
                    .open = RT_NEW(bool, length, RT_HOST)};
     for (int64_t i = 0; i < line.length; i++) {
-        const int64_t node = wrap(box, d, box->first[d] + i - width);
+        const int64_t node = gfnn_wrap(box->faces, box->first[d] + i - width, box->N[d]);
         line.node[i] = node;
         line.open[i] = node >= 0 && ((below && i < 2 * width) || (above && i >= box->n[d]));
     }

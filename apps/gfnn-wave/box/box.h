@@ -151,6 +151,11 @@ typedef struct {
     gfnn_grid_t fine, wide, bare;
 } gfnn_box_t;
 gfnn_box_t gfnn_box(const gfnn_config_t *config, int rank);
+/* Returns which of the n of the whole box is at position i, after wrapping; -1: none. */
+static inline int64_t gfnn_wrap(int faces, int64_t i, int64_t n)
+{
+    return faces == GFNN_PERIODIC ? (i % n + n) % n : i >= 0 && i < n ? i : -1;
+}
 /* Returns whether a box is all of a periodic one. */
 static inline bool gfnn_is_alone(const gfnn_box_t *box)
 {

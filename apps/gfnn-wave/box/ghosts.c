@@ -19,13 +19,11 @@ enum { MOST_RUNS = 2 * GFNN_MAX_ND + 3 };
 static int list_runs(const gfnn_box_t *here, const gfnn_box_t *there, int d, int width,
                      run_t run[MOST_RUNS])
 {
-    const int64_t N = here->N[d], n = there->n[d];
+    const int64_t n = there->n[d];
     int runs = 0;
     for (int64_t i = -width; i < n + width; i++) {
         const bool own = i >= 0 && i < n;
-        int64_t node = there->first[d] + i;
-        if (here->faces == GFNN_PERIODIC)
-            node = (node % N + N) % N;
+        const int64_t node = gfnn_wrap(here->faces, there->first[d] + i, here->N[d]);
         const int64_t at = node - here->first[d];
         if (at < 0 || at >= here->n[d])
             continue;

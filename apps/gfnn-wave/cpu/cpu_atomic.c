@@ -31,12 +31,4 @@ static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
     }
 }
 
-static const gfnn_operator_t op = {.apply = apply,
-                                   .set_up = gfnn_stored_set_up,
-                                   .tear_down = gfnn_stored_tear_down,
-                                   .memory = gfnn_stored_memory};
-const gfnn_kernels_t gfnn_op_cpu_atomic = {
-    .rung = {.precision = "FP64", .reproducible = false},
-    .ladder = GFNN_LADDER_OPERATOR,
-    .op = &op,
-};
+GFNN_KEEPS_VARIABLES(gfnn_op_cpu_atomic, false);

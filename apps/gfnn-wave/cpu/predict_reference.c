@@ -87,22 +87,15 @@ void gfnn_predict_reference(const gfnn_box_t *box, const gfnn_network_t *network
 
 /* --- the rung: r and z in double --- */
 
-/* to = from, for own nodes and ghosts as deep as kernels reach. */
+/* to = from, ghosts too */
 static void widen(const gfnn_box_t *box, const gfnn_network_t *network, const void *from,
                   double *to)
 {
-    const int nd = network->reach;
-    const int64_t *n = box->n;
-    for (int l = 0; l < 3; l++)
-#pragma omp parallel for collapse(2) schedule(static)
-        for (int64_t k = -nd; k < n[2] + nd; k++)
-            for (int64_t j = -nd; j < n[1] + nd; j++) {
-                const int64_t at = l * box->wide.plane + gfnn_at(&box->wide, 0, j, k);
-                for (int64_t i = at - nd; i < at + n[0] + nd; i++)
-                    to[i] = network->precision == GFNN_FP16
-                                ? (double)gfnn_from_half(((const uint16_t *)from)[i])
-                                : (double)((const float *)from)[i];
-            }
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < 3 * box->wide.plane; i++)
+        to[i] = network->precision == GFNN_FP16
+                    ? (double)gfnn_from_half(((const uint16_t *)from)[i])
+                    : (double)((const float *)from)[i];
 }
 
 static void apply(const gfnn_view_t *view, const gfnn_network_t *network, const void *r, float *z)

@@ -7,5 +7,4 @@ const gfnn_kernels_t gfnn_solve_reference = {
     .ladder = GFNN_LADDER_SOLVE,
     .op = &gfnn_operator_reference,
     .predictor = {&gfnn_predictor_reference, &gfnn_predictor_reference},
-    .vectors = &gfnn_vectors_cpu,
 };

@@ -11,5 +11,4 @@ const gfnn_kernels_t gfnn_solve_simd = {
     .ladder = GFNN_LADDER_SOLVE,
     .op = &gfnn_operator_simd,
     .predictor = {&gfnn_predictor_simd, &gfnn_predictor_simd},
-    .vectors = &gfnn_vectors_cpu,
 };

@@ -61,6 +61,18 @@ static inline const double *gfnn_stored(const gfnn_view_t *view, const gfnn_form
     return stored->variable;
 }
 
+/* The table of a rung that keeps them. */
+#define GFNN_KEEPS_VARIABLES(table_, reproducible_)                        \
+    static const gfnn_operator_t op = {.apply = apply,                     \
+                                       .set_up = gfnn_stored_set_up,       \
+                                       .tear_down = gfnn_stored_tear_down, \
+                                       .memory = gfnn_stored_memory};      \
+    const gfnn_kernels_t table_ = {                                        \
+        .rung = {.precision = "FP64", .reproducible = reproducible_},      \
+        .ladder = GFNN_LADDER_OPERATOR,                                    \
+        .op = &op,                                                         \
+    }
+
 /* y = 0 over the region. Called by all threads of a team, which wait for each other at its end. */
 static inline void gfnn_strain_clear(const gfnn_grid_t *g, const gfnn_region_t *r, double *y)
 {

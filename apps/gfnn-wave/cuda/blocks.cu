@@ -265,22 +265,18 @@ static void launch_blocks(void (*kernel)(gfnn_rows_t, const uint8_t *, const gfn
 }
 
 template <class T>
-static void update_bj(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, const void *q, void *r,
-                      float *z)
+void gfnn_cuda_update_bj(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, const void *q, void *r,
+                         float *z)
 {
     launch_blocks(first ? update_bj_kernel<false, T> : update_bj_kernel<true, T>, view, cg,
                   static_cast<const T *>(q), static_cast<T *>(r), z,
                   gfnn_vectors_data(view)->parts);
 }
 
-void gfnn_cuda_update_bj(const gfnn_view_t *view, gfnn_type_t type, gfnn_cg_t *cg, bool first,
-                         const void *q, void *r, float *z)
-{
-    if (type == GFNN_DOUBLE)
-        update_bj<double>(view, cg, first, q, r, z);
-    else
-        update_bj<float>(view, cg, first, q, r, z);
-}
+template void gfnn_cuda_update_bj<double>(const gfnn_view_t *, gfnn_cg_t *, bool, const void *,
+                                          void *, float *);
+template void gfnn_cuda_update_bj<float>(const gfnn_view_t *, gfnn_cg_t *, bool, const void *,
+                                         void *, float *);
 
 void gfnn_cuda_smooth32(const gfnn_view_t *view, const float *z, float a, const float *old,
                         float omega, const float *r, const float *y, float *out)

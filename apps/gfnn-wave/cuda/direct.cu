@@ -54,8 +54,4 @@ static void apply(const gfnn_view_t *view, const gfnn_network_t *network, const 
 
 static const gfnn_predictor_t predictor = {
     .apply = apply, .set_up = gfnn_taps_set_up, .tear_down = gfnn_taps_tear_down};
-extern "C" const gfnn_kernels_t gfnn_net_direct = {
-    .rung = {.precision = "FP32", .reproducible = true, .refuse = gfnn_refuse},
-    .ladder = GFNN_LADDER_PREDICTOR,
-    .predictor = {&predictor, nullptr},
-};
+GFNN_READS_TAPS(gfnn_net_direct, predictor);

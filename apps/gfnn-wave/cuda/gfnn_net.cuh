@@ -72,4 +72,12 @@ static inline gfnn_net_job_t gfnn_taps_job(const gfnn_view_t *view, const gfnn_n
     return gfnn_net_job_t(view, network, static_cast<const float *>(view->data), r, z);
 }
 
+/* The table of such a rung, in FP32. */
+#define GFNN_READS_TAPS(table_, predictor_)                                         \
+    extern "C" const gfnn_kernels_t table_ = {                                      \
+        .rung = {.precision = "FP32", .reproducible = true, .refuse = gfnn_refuse}, \
+        .ladder = GFNN_LADDER_PREDICTOR,                                            \
+        .predictor = {&predictor_, nullptr},                                        \
+    }
+
 #endif

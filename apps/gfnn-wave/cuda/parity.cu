@@ -20,6 +20,7 @@
  * row and 24 warps instead of 16 took as long, as did tiles of twice as many rows.
  */
 #include "config.h"
+#include <algorithm>
 #include "gfnn_cuda.cuh"
 
 /* The form and the factors as parity.h has them; transforms of a square of corners. */
@@ -334,20 +335,16 @@ template <class T, bool dot> static void apply_as(const gfnn_view_t *view, const
         return;
     }
     const int *choice = view->choice;
-    const plan_t row = plan<typename shapes::long_t>(job.lo, job.hi, choice);
-    const plan_t square = plan<typename shapes::square_t>(job.lo, job.hi, choice);
-    const plan_t narrow = plan<typename shapes::narrow_t>(job.lo, job.hi, choice);
-    int tile = choice ? choice[0] : 0;
-    if (tile == 0)
-        tile = row.cost <= square.cost && row.cost <= narrow.cost ? 1
-               : square.cost <= narrow.cost                       ? 2
-                                                                  : 3;
-    if (tile == 1)
-        launch<typename shapes::long_t, dot>(job, data, row, a);
-    else if (tile == 2)
-        launch<typename shapes::square_t, dot>(job, data, square, a);
-    else
-        launch<typename shapes::narrow_t, dot>(job, data, narrow, a);
+    const plan_t plans[] = {plan<typename shapes::long_t>(job.lo, job.hi, choice),
+                            plan<typename shapes::square_t>(job.lo, job.hi, choice),
+                            plan<typename shapes::narrow_t>(job.lo, job.hi, choice)};
+    const auto launches = {launch<typename shapes::long_t, dot>,
+                           launch<typename shapes::square_t, dot>,
+                           launch<typename shapes::narrow_t, dot>};
+    int tile = choice && choice[0] > 0 ? choice[0] - 1 : 0;
+    for (int t = 1; (!choice || choice[0] == 0) && t < 3; t++)
+        tile = plans[t].cost < plans[tile].cost ? t : tile;
+    launches.begin()[tile](job, data, plans[tile], a);
 }
 
 static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
@@ -369,10 +366,8 @@ template <class S> static size_t most_blocks(const gfnn_box_t *box)
 static size_t sums(const gfnn_box_t *box)
 {
     using shapes = shapes_t<double>;
-    const size_t row = most_blocks<shapes::long_t>(box);
-    const size_t square = most_blocks<shapes::square_t>(box);
-    const size_t narrow = most_blocks<shapes::narrow_t>(box);
-    return row > square ? row > narrow ? row : narrow : square > narrow ? square : narrow;
+    return std::max({most_blocks<shapes::long_t>(box), most_blocks<shapes::square_t>(box),
+                     most_blocks<shapes::narrow_t>(box)});
 }
 
 static void set_up(gfnn_view_t *view)

@@ -72,10 +72,11 @@ static inline const gfnn_vectors_data_t *gfnn_vectors_data(const gfnn_view_t *vi
     return static_cast<const gfnn_vectors_data_t *>(view->data);
 }
 
-/* blocks.cu */
+/* blocks.cu; T: double or float */
+template <class T>
+void gfnn_cuda_update_bj(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, const void *q, void *r,
+                         float *z);
 extern "C" {
-void gfnn_cuda_update_bj(const gfnn_view_t *view, gfnn_type_t type, gfnn_cg_t *cg, bool first,
-                         const void *q, void *r, float *z);
 void gfnn_cuda_smooth32(const gfnn_view_t *view, const float *z, float a, const float *old,
                         float omega, const float *r, const float *y, float *out);
 

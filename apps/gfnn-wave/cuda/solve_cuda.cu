@@ -14,5 +14,4 @@ extern "C" const gfnn_kernels_t gfnn_solve_cuda = {
     .ladder = GFNN_LADDER_SOLVE,
     .op = &gfnn_operator_parity,
     .predictor = {&gfnn_predictor_tiled, &gfnn_predictor_tensor},
-    .vectors = &gfnn_vectors_cuda,
 };

@@ -148,8 +148,4 @@ static void apply(const gfnn_view_t *view, const gfnn_network_t *network, const 
 
 extern "C" const gfnn_predictor_t gfnn_predictor_tiled = {
     .apply = apply, .set_up = gfnn_taps_set_up, .tear_down = gfnn_taps_tear_down};
-extern "C" const gfnn_kernels_t gfnn_net_tiled = {
-    .rung = {.precision = "FP32", .reproducible = true, .refuse = gfnn_refuse},
-    .ladder = GFNN_LADDER_PREDICTOR,
-    .predictor = {&gfnn_predictor_tiled, nullptr},
-};
+GFNN_READS_TAPS(gfnn_net_tiled, gfnn_predictor_tiled);

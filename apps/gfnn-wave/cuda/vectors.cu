@@ -197,13 +197,7 @@ struct back_end_t {
         else
             run_cg(view, cg, loop, static_cast<float *>(low));
     }
-    template <class T>
-    static void update_bj(const gfnn_view_t *view, gfnn_cg_t *cg, bool first, const void *q,
-                          void *r, float *z)
-    {
-        gfnn_cuda_update_bj(view, sizeof(T) == sizeof(double) ? GFNN_DOUBLE : GFNN_SINGLE, cg,
-                            first, q, r, z);
-    }
+    template <class T> static constexpr auto update_bj = gfnn_cuda_update_bj<T>;
     static void start(const gfnn_view_t *view, gfnn_cg_t *cg, const gfnn_method_t *method,
                       const double *f)
     {

@@ -14,7 +14,7 @@ typedef struct {
     gfnn_materials_t materials;
     /* on box->wide: own elements and as many to each side as its halo has, wrapped or OUTSIDE */
     uint8_t *id;
-    char text[512]; /* one line that says what it is */
+    rt_text_t text; /* one line that says what it is */
 } gfnn_model_t;
 /* Makes the box's part of config->model. Refuses Vs above Vp / sqrt(2) (lambda would be negative),
  * an id without Vs, and sizes that differ from --elements. Collective. */

@@ -7,7 +7,6 @@
 #include "config.h"
 #include "input.h"
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "machine/shared.h"
@@ -67,13 +66,11 @@ static void describe(const gfnn_config_t *config, gfnn_model_t *model)
         least = fmin(least, m->vs[i]);
         most = fmax(most, m->vs[i]);
     }
-    const int n = snprintf(model->text, sizeof model->text, "%.400s", config->model);
-    char *end = model->text + n;
-    const size_t room = sizeof model->text - (size_t)n;
+    rt_text(&model->text, "%.400s", config->model);
     if (m->ids == 1)
-        snprintf(end, room, ", Vs %g m/s", most);
+        rt_text_add(&model->text, ", Vs %g m/s", most);
     else
-        snprintf(end, room, ", %d materials, Vs %g to %g m/s", m->ids, least, most);
+        rt_text_add(&model->text, ", %d materials, Vs %g to %g m/s", m->ids, least, most);
 }
 
 /* --- elements --- */
@@ -81,8 +78,7 @@ static void describe(const gfnn_config_t *config, gfnn_model_t *model)
 /* Returns the element of the whole box at a position along direction d, after wrapping; -1: absent. */
 static int64_t element_at(const gfnn_box_t *box, int d, int64_t i)
 {
-    const int64_t E = box->E[d], e = box->first[d] + i;
-    return box->faces == GFNN_PERIODIC ? (e % E + E) % E : e >= 0 && e < E ? e : -1;
+    return gfnn_wrap(box->faces, box->first[d] + i, box->E[d]);
 }
 
 /* Returns the position of the middle of element e of E, in (-1, 1) of the head that it is in. */

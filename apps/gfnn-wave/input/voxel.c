@@ -20,7 +20,6 @@
 #include "config.h"
 #include "input.h"
 #include <inttypes.h>
-#include <string.h>
 #include "io/scan.h"
 
 enum { BYTES = 256 };

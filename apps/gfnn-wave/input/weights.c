@@ -16,7 +16,6 @@
 #include "input.h"
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "base/sha256.h"
@@ -320,24 +319,21 @@ static bool is_there(const char *path)
 void gfnn_weights_path(const gfnn_config_t *config, char *path, size_t len)
 {
     rt_inputs_t shipped;
-    char name[80], reach[24] = "";
-    bool fits = true;
-    if (strcmp(config->weights, "shipped") != 0) {
-        fits = strlen(config->weights) < len;
-        snprintf(path, len, "%s", config->weights);
-    } else {
+    rt_text_t name, reach = {""};
+    size_t length = (size_t)snprintf(path, len, "%s", config->weights);
+    if (strcmp(config->weights, "shipped") == 0) {
+        bool found = false;
         rt_inputs_folders("gfnn-wave", &shipped);
         if (config->reach != GFNN_ND)
-            snprintf(reach, sizeof reach, "-nd%lld", (long long)config->reach);
-        snprintf(name, sizeof name, "%s%s-dt%gus.gfnn", config->form, reach, 1e6 * config->dt);
-        for (int f = 0; f < shipped.n; f++) {
-            fits = (size_t)snprintf(path, len, "%s/%s", shipped.path[f], name) < len;
-            if (!fits || is_there(path))
-                break;
-            if (f == shipped.n - 1)
-                refuse_shipped(name, &shipped);
+            rt_text(&reach, "-nd%lld", (long long)config->reach);
+        rt_text(&name, "%s%s-dt%gus.gfnn", config->form, reach.text, 1e6 * config->dt);
+        for (int f = 0; f < shipped.n && length < len && !found; f++) {
+            length = (size_t)snprintf(path, len, "%s/%s", shipped.path[f], name.text);
+            found = is_there(path);
         }
+        if (length < len && !found)
+            refuse_shipped(name.text, &shipped);
     }
-    if (!fits)
+    if (length >= len)
         rt_refuse(RT_USAGE, "the path of --weights is longer than %zu bytes", len - 1);
 }

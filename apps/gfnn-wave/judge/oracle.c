@@ -188,7 +188,6 @@ static void force(const gfnn_problem_t *p, const gfnn_state_t *state, double tim
     const gfnn_config_t *config = p->config;
     const gfnn_step_t *step = &p->step;
     const size_t values = 3 * (size_t)p->box.fine.plane;
-    const double unit = GFNN_RHO * config->ds * config->ds * config->ds / step->c0;
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < values; i++)
         x[i] = state->a[i] + (4 / config->dt + step->rayleigh_a) * state->v[i];
@@ -199,7 +198,7 @@ static void force(const gfnn_problem_t *p, const gfnn_state_t *state, double tim
     operate(with, &step->K, x, y);
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < values; i++)
-        f[i] = unit * (f[i] + y[i]);
+        f[i] = step->unit * (f[i] + y[i]);
     const gfnn_force_t source = gfnn_source(config, &p->box, step, time);
     if (source.at >= 0)
         f[source.at] += source.value;
@@ -244,11 +243,8 @@ static double *copy_of(const oracle_t *o, const double *x)
 static void work_new(oracle_t *o)
 {
     const gfnn_box_t *box = &o->p->box;
-    o->view = (gfnn_view_t){.kind = RT_CPU,
-                            .space = RT_HOST,
-                            .box = box,
-                            .materials = &o->p->model->materials,
-                            .id = o->p->model->id};
+    o->view = (gfnn_view_t){
+        .space = RT_HOST, .box = box, .materials = &o->p->model->materials, .id = o->p->model->id};
     gfnn_operator_simd.set_up(&o->view);
     double **each[] = {&o->f, &o->r, &o->z, &o->q, &o->d, &o->x1};
     for (size_t i = 0; i < sizeof each / sizeof *each; i++)
@@ -325,7 +321,6 @@ static void go_back(const oracle_t *o, gfnn_state_t *g)
     const gfnn_config_t *config = o->p->config;
     const gfnn_step_t *step = &o->p->step;
     const double dt = config->dt, rb = step->rayleigh_b, c1 = 4 / dt + step->rayleigh_a;
-    const double unit = GFNN_RHO * config->ds * config->ds * config->ds / step->c0;
     double *h = o->x1, *Mh = o->f, *Kh = o->q;
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < o->values; i++)
@@ -335,9 +330,9 @@ static void go_back(const oracle_t *o, gfnn_state_t *g)
     apply(o, &step->K, h, Kh);
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < o->values; i++) {
-        g->u[i] -= unit * Kh[i];
-        g->v[i] = -g->v[i] - 4 * g->a[i] / dt + unit * (c1 * Mh[i] + rb * Kh[i]);
-        g->a[i] = -g->a[i] + unit * Mh[i];
+        g->u[i] -= step->unit * Kh[i];
+        g->v[i] = -g->v[i] - 4 * g->a[i] / dt + step->unit * (c1 * Mh[i] + rb * Kh[i]);
+        g->a[i] = -g->a[i] + step->unit * Mh[i];
     }
 }
 

@@ -27,7 +27,7 @@ static void rung_predict(gfnn_bench_t *b, double *r, double *z)
     const rt_type_t type = type_of_r(b);
     gfnn_judge_put(s, g, type, r, type == RT_F16 ? s->low : (void *)s->r32);
     rt_fill(s->z, s->space, 0xff, 3 * (size_t)g->plane * sizeof *s->z);
-    gfnn_predict(s);
+    gfnn_predict(s, false);
     gfnn_judge_get(s, g, RT_F32, s->z, z);
 }
 

@@ -24,7 +24,6 @@
  */
 #include "config.h"
 #include <math.h>
-#include <string.h>
 #include "judge.h"
 
 static const double SOLUTION = 1e-7; /* of |du| */

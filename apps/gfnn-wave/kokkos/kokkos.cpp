@@ -23,40 +23,23 @@ using namespace gfnn_kokkos;
 
 /* --- what becomes of y --- */
 
-/* What becomes of y of a node: it is stored. Loads: what a node needs for that, which is loaded early
- * or just before the barrier. */
-template <class T> struct Store {
+/* What becomes of y of a node: it is stored, and multiplied by x if `dots`. Loads: what a node needs
+ * for that, which is loaded early or just before the barrier. */
+template <class T, bool dots> struct Store {
     static constexpr bool early = false;
     struct Loads {
-    };
-
-    KOKKOS_FORCEINLINE_FUNCTION void load(int64_t, int64_t, int64_t, int64_t, Loads *) const
-    {
-    }
-    KOKKOS_FORCEINLINE_FUNCTION double finish(int64_t at, int64_t plane, T *y, const T value[3],
-                                              const Loads &) const
-    {
-        GFNN_UNROLL
-        for (int c = 0; c < 3; c++)
-            y[at + c * plane] = value[c];
-        return 0;
-    }
-};
-
-/* It is stored, and multiplied by x. */
-template <class T> struct Dot {
-    static constexpr bool early = false;
-    struct Loads {
-        T x[3];
+        T x[dots ? 3 : 1];
     };
     const T *x;
 
     KOKKOS_FORCEINLINE_FUNCTION void load(int64_t at, int64_t plane, int64_t, int64_t,
                                           Loads *to) const
     {
-        GFNN_UNROLL
-        for (int c = 0; c < 3; c++)
-            to->x[c] = x[at + c * plane];
+        if constexpr (dots) {
+            GFNN_UNROLL
+            for (int c = 0; c < 3; c++)
+                to->x[c] = x[at + c * plane];
+        }
     }
     KOKKOS_FORCEINLINE_FUNCTION double finish(int64_t at, int64_t plane, T *y, const T value[3],
                                               const Loads &loads) const
@@ -65,7 +48,8 @@ template <class T> struct Dot {
         GFNN_UNROLL
         for (int c = 0; c < 3; c++) {
             y[at + c * plane] = value[c];
-            sum += loads.x[c] * value[c];
+            if constexpr (dots)
+                sum += loads.x[c] * value[c];
         }
         return static_cast<double>(sum);
     }
@@ -117,7 +101,7 @@ template <class T, class End> struct Plain {
 };
 
 template <class T> struct WithDot {
-    Apply<T, Dot<T>> apply;
+    Apply<T, Store<T, true>> apply;
 
     KOKKOS_INLINE_FUNCTION void operator()(const Member &team, double &sum) const
     {
@@ -148,7 +132,7 @@ template <class T> void run_dot(const gfnn_view_t *view, const gfnn_product_t *a
 {
     if (gfnn_is_empty(&a->region))
         return rt_fill(a->dot, view->space, 0, sizeof *a->dot);
-    const Apply<T, Dot<T>> apply(view, a, {static_cast<const T *>(a->x)});
+    const Apply<T, Store<T, true>> apply(view, a, {static_cast<const T *>(a->x)});
     const Kokkos::View<double, rt_kokkos::Memory, Kokkos::MemoryUnmanaged> result(a->dot);
     Kokkos::parallel_reduce("gfnn operator", policy_of(apply), WithDot<T>{apply}, result);
 }
@@ -182,7 +166,7 @@ template <class T> void apply_as(const gfnn_view_t *view, const gfnn_product_t *
     if (a->dot)
         run_dot<T>(view, a);
     else
-        run<T>(view, a, Store<T>());
+        run<T>(view, a, Store<T, false>());
 }
 
 void apply(const gfnn_view_t *view, const gfnn_product_t *a)

@@ -7,7 +7,6 @@
  * the sums are in memory where the compiler does not know how many there are.
  */
 #include "config.h"
-#include <string.h>
 #include "machine/openacc.h"
 #include "apps/gfnn-wave/kernel.h"
 

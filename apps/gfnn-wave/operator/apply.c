@@ -147,10 +147,11 @@ void gfnn_apply_p(gfnn_solver_t *s)
     rt_timer_stop("vectors");
 }
 
-void gfnn_predict_from(gfnn_solver_t *s, void *r, bool low, void *z)
+void gfnn_predict(gfnn_solver_t *s, bool low)
 {
     const gfnn_grid_t *wide = &s->problem->box.wide;
     const bool half = s->network.precision == GFNN_FP16;
+    void *r = half ? s->low : s->r32;
     const ghosts_t ghosts = {half ? s->halo_low : s->halo_wide3, s->network.reach,
                              gfnn_field(wide, r, half ? RT_F16 : RT_F32)};
     const gfnn_predictor_t *predictor = s->kernels->predictor[s->network.precision];
@@ -158,13 +159,8 @@ void gfnn_predict_from(gfnn_solver_t *s, void *r, bool low, void *z)
         bring(s, &ghosts);
     gfnn_start(s, "predictor");
     if (low)
-        predictor->apply_low(&s->view_net, &s->network, r, z);
+        predictor->apply_low(&s->view_net, &s->network, r, (uint16_t *)s->z);
     else
-        predictor->apply(&s->view_net, &s->network, r, z);
+        predictor->apply(&s->view_net, &s->network, r, s->z);
     rt_timer_stop("predictor");
-}
-
-void gfnn_predict(gfnn_solver_t *s)
-{
-    gfnn_predict_from(s, s->network.precision == GFNN_FP16 ? s->low : (void *)s->r32, false, s->z);
 }

@@ -73,12 +73,10 @@ static void chebyshev(gfnn_solver_t *s, const float *r, float *z)
 void gfnn_precondition(gfnn_solver_t *s)
 {
     const gfnn_config_t *config = s->problem->config;
-    if (gfnn_reads_low(config))
-        gfnn_predict_from(s, s->low, gfnn_z_is_low(s->kernels, config), s->z);
-    else if (config->precond == GFNN_CHEB)
+    if (config->precond == GFNN_CHEB)
         chebyshev(s, s->r32, s->z);
     else
-        gfnn_predict_from(s, s->r32, false, s->z);
+        gfnn_predict(s, gfnn_z_is_low(s->kernels, config));
 }
 
 /* --- eigenvalues --- */

@@ -3,7 +3,6 @@
  * made (wrap).
  */
 #include "config.h"
-#include <math.h>
 #include <string.h>
 #include "apps/gfnn-wave/gfnn.h"
 #include "apps/gfnn-wave/judge/judge.h"
@@ -25,14 +24,12 @@ static void zeroed_free(const gfnn_solver_t *s, void *x)
         rt_free(x, s->space);
 }
 
-static double *fine_new(const gfnn_solver_t *s)
+/* Returns a vector of doubles on `fine`, or of floats on `wide`. */
+static void *vector_new(const gfnn_solver_t *s, gfnn_type_t type)
 {
-    return zeroed(s, 3 * (size_t)s->problem->box.fine.plane, sizeof(double));
-}
-
-static float *wide_new(const gfnn_solver_t *s)
-{
-    return zeroed(s, 3 * (size_t)s->problem->box.wide.plane, sizeof(float));
+    const gfnn_box_t *box = &s->problem->box;
+    return type == GFNN_DOUBLE ? zeroed(s, 3 * (size_t)box->fine.plane, sizeof(double))
+                               : zeroed(s, 3 * (size_t)box->wide.plane, sizeof(float));
 }
 
 static void *low_new(const gfnn_solver_t *s)
@@ -76,17 +73,17 @@ static void new_operator_arrays(gfnn_solver_t *s)
     double **const vectors[] = {&s->f, &s->x, &s->q};
     s->halo_fine = halo_new(s, &s->problem->box.fine, 1);
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
-        *vectors[i] = fine_new(s);
+        *vectors[i] = vector_new(s, GFNN_DOUBLE);
 }
 
 static void new_predictor_arrays(gfnn_solver_t *s)
 {
-    s->s32 = wide_new(s);
-    s->z = wide_new(s);
+    s->s32 = vector_new(s, GFNN_SINGLE);
+    s->z = vector_new(s, GFNN_SINGLE);
     if (gfnn_precision_of(s->kernels, s->problem->config) == GFNN_FP16)
         s->low = low_new(s);
     else
-        s->r32 = wide_new(s);
+        s->r32 = vector_new(s, GFNN_SINGLE);
 }
 
 static void new_solve_arrays(gfnn_solver_t *s)
@@ -98,19 +95,18 @@ static void new_solve_arrays(gfnn_solver_t *s)
     if (cheb || single)
         s->halo_wide1 = halo_new(s, &s->problem->box.wide, 1);
     for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
-        *fine[i] = fine_new(s);
-    s->cg.x = single ? wide_new(s) : (void *)s->x;
-    s->cg.r = single ? wide_new(s) : (void *)fine_new(s);
-    s->cg.p = single ? wide_new(s) : (void *)fine_new(s);
-    s->cg.q = single ? wide_new(s) : (void *)s->q;
-    const struct {
-        float **x;
-        bool needed;
-    } wide[] = {{&s->r32, gfnn_needs_r32(config)}, {&s->other, cheb}, {&s->t32, cheb}};
-    s->z = wide_new(s);
-    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
-        if (wide[i].needed)
-            *wide[i].x = wide_new(s);
+        *fine[i] = vector_new(s, GFNN_DOUBLE);
+    s->cg.x = single ? vector_new(s, GFNN_SINGLE) : s->x;
+    s->cg.q = single ? vector_new(s, GFNN_SINGLE) : s->q;
+    s->cg.r = vector_new(s, (gfnn_type_t)config->vectors);
+    s->cg.p = vector_new(s, (gfnn_type_t)config->vectors);
+    s->z = vector_new(s, GFNN_SINGLE);
+    if (gfnn_needs_r32(config))
+        s->r32 = vector_new(s, GFNN_SINGLE);
+    if (cheb) {
+        s->other = vector_new(s, GFNN_SINGLE);
+        s->t32 = vector_new(s, GFNN_SINGLE);
+    }
     if (gfnn_reads_r32(config) && !s->r32)
         s->r32 = s->cg.r;
     if (gfnn_reads_low(config))
@@ -187,8 +183,7 @@ void *gfnn_solver_new(void *problem, const rt_rung_t *rung)
     const size_t elements = (size_t)p->box.wide.plane;
     s->id = s->space == RT_HOST ? p->model->id : rt_clone(p->model->id, elements, 1, s->space);
     const bool has_choice = s->kernels->rung.n_parameters > 0;
-    const gfnn_view_t view = {.kind = rung->kind,
-                              .space = s->space,
+    const gfnn_view_t view = {.space = s->space,
                               .config = p->config,
                               .box = &p->box,
                               .materials = &p->model->materials,

@@ -28,6 +28,7 @@ gfnn_step_t gfnn_step(const gfnn_config_t *config)
     s.c0 = (4 / (dt * dt) + 2 * s.rayleigh_a / dt) * GFNN_RHO * ds * ds * ds;
     s.k = (1 + 2 * s.rayleigh_b / dt) * ds * GFNN_RHO / s.c0;
     s.A = (gfnn_form_t){1, s.k * GFNN_VP * GFNN_VP, s.k};
+    s.unit = GFNN_RHO * ds * ds * ds / s.c0;
     s.M = (gfnn_form_t){1, 0, 0};
     s.K = (gfnn_form_t){0, GFNN_VP * GFNN_VP / (ds * ds), 1 / (ds * ds)};
     return s;
@@ -71,7 +72,6 @@ static void right_hand_side(gfnn_solver_t *s, double time)
 {
     const gfnn_config_t *config = s->problem->config;
     const gfnn_step_t *step = &s->problem->step;
-    const double unit = GFNN_RHO * config->ds * config->ds * config->ds / step->c0;
     gfnn_start(s, "newmark before");
     s->vectors->newmark_before(&s->view_vec, config->dt, step->rayleigh_a, step->rayleigh_b, s->u,
                                s->v, s->a, s->x, s->q);
@@ -79,7 +79,7 @@ static void right_hand_side(gfnn_solver_t *s, double time)
     gfnn_apply(s, &step->M, s->x, s->f);
     gfnn_apply(s, &step->K, s->q, s->x);
     gfnn_start(s, "force");
-    s->vectors->axpby(&s->view_vec, unit, s->x, unit, s->f);
+    s->vectors->axpby(&s->view_vec, step->unit, s->x, step->unit, s->f);
     add_force(s, time);
     rt_timer_stop("force");
 }
