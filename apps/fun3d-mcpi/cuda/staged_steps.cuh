@@ -24,6 +24,7 @@
 
 #include "near.h"
 #include "../kernel.h"
+#include "halo/peer_memory.h"
 #include "halo/signal.cuh"
 
 /* Where a boundary row's dQ goes: its ghost on another GPU, and its place in the record. */
