@@ -24,6 +24,11 @@ def one_line(text: str) -> str:
         c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
+def number(value: Optional[float], form: str) -> str:
+    """Returns a number in a form of format(), such as '.1%', for a table in a terminal; '-' where there is none."""
+    return '-' if value is None else format(value, form).replace('%', ' %')
+
+
 def aligned(rows: Sequence[Sequence[str]], words: Container[int]) -> list[str]:
     """Returns lines of rows in columns; the columns in `words` are text, the others numbers."""
     widths = [max(map(len, column)) for column in zip(*rows)]

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .. import ENVIRONMENT, INVALID, USAGE, VALID, Fault, aligned
+from .. import ENVIRONMENT, INVALID, USAGE, VALID, Fault, aligned, number
 from ..cli import complain, seconds
 from ..results import Folder, Program, Run, Step
 from ..results.collect import noise_of
@@ -110,7 +110,7 @@ def row_of(there: Program, here: Program) -> Row:
             wrong.insert(0, f'slower: {100 * (now / before - 1):.1f} % more time per unit, noise {100 * noise:.1f} %')
     said = '; '.join(wrong) or (f'no verdict: {unsteady}' if unsteady else 'as the folder says')
     return Row(there.program, [there.program, told.name, f'{1e6 * before:.1f}', f'{1e6 * now:.1f}' if now else '-',
-                               f'{before / now:.3f}' if now else '-', f'{100 * noise:.1f} %', said], wrong, unsteady)
+                               number(before / now if now else None, '.3f'), number(noise, '.1%'), said], wrong, unsteady)
 
 
 def main(args: argparse.Namespace) -> int:

@@ -13,7 +13,7 @@ import socket
 import time
 from typing import Optional
 
-from .. import ENVIRONMENT, INVALID, USAGE, VALID, Fault, Interrupted, Json, aligned, cli, results
+from .. import ENVIRONMENT, INVALID, USAGE, VALID, Fault, Interrupted, Json, aligned, cli, number, results
 from ..cli import minutes, seconds
 from ..results import Built, Folder, Program, Run, Step, Summary, disk
 from . import machine, plan, programs, quiet, source
@@ -186,7 +186,7 @@ def summarise(folder: Folder, made: Plan) -> None:
 
 def rows_of(rows: dict[str, Summary], named: str = '') -> list[list[str]]:
     return [[app + named, row.rung or '-', f'{row.fom / 1e9:.2f} GFlop/s' if row.fom else '-',
-             f'{100 * row.spread:.1f} %' if row.spread is not None else '-', row.verdict or 'no result',
+             number(row.spread, '.1%'), row.verdict or 'no result',
              row.precision + (f' ({row.declared})' if row.declared else '')] for app, row in rows.items()]
 
 

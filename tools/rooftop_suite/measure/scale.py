@@ -12,7 +12,7 @@ import os
 from collections.abc import Sequence
 from typing import Optional
 
-from .. import ENVIRONMENT, USAGE, VALID, Fault, aligned, results
+from .. import ENVIRONMENT, USAGE, VALID, Fault, aligned, number, results
 from ..cli import complain, count, counts, seconds
 from ..results import Program, disk
 from ..results.records import Record
@@ -126,16 +126,14 @@ def efficiency_of(kind: str, first: Program, last: Program) -> Optional[float]:
 
 def rows_of(kind: str, found: list[Program]) -> list[list[str]]:
     """Returns a row of text per number of ranks."""
-    def percent(value: Optional[float]) -> str:
-        return '-' if value is None else f'{100 * value:.1f} %'
-
     rows = []
     for ran in found:
         rung, phases = ran.rungs[0], phases_of(ran.rungs[0].profile, ran.ranks)
         rows.append([kind, str(ran.ranks), f'{1e3 * (rung.seconds_per_unit or 0):.3f}',
                      f'{rung.fom_flop_per_s / 1e9:.2f}' if rung.fom_flop_per_s else '-',
-                     percent(rung.spread if (rung.windows or 0) > 1 else None), percent(efficiency_of(kind, found[0], ran)),
-                     *(percent(phases.get(name) if ran.ranks > 1 or name == 'compute' else None) for name in PARTS),
+                     number(rung.spread if (rung.windows or 0) > 1 else None, '.1%'),
+                     number(efficiency_of(kind, found[0], ran), '.1%'),
+                     *(number(phases.get(name) if ran.ranks > 1 or name == 'compute' else None, '.1%') for name in PARTS),
                      '; '.join([rung.verdict, *rung.disturbed])])
     return rows
 

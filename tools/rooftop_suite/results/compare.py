@@ -12,7 +12,7 @@ import math
 import statistics
 from typing import NamedTuple, Optional
 
-from .. import INVALID, USAGE, VALID, Fault, aligned, results
+from .. import INVALID, USAGE, VALID, Fault, aligned, number, results
 from .collect import LEAST_NOISE, Row, found
 
 MOST_DRIFT = 0.10  # of the bandwidth of one processor between two runs
@@ -60,7 +60,7 @@ class Pair(NamedTuple):
     def cells(self, name: str, form: str, scale: float = 1) -> list[str]:
         """Returns a member of both sides."""
         values = [getattr(side, name) for side in (self.base, self.other)]
-        return ['-' if value is None else format(value * scale, form) for value in values]
+        return [number(None if value is None else value * scale, form) for value in values]
 
 
 def check_same_problem(base: Row, other: Row) -> None:
@@ -117,7 +117,7 @@ def print_pairs(base: Side, other: Side, pairs: list[Pair]) -> None:
     heads = [f'{name} {side}' for name in columns for side in 'AB']
     cells = [['app', 'rung', *heads[:2], 'B/A', 'noise', *heads[2:], 'verdict']]
     cells += [[pair.app, pair.rung + '*' * pair.measured, *pair.cells('fom_gflop_per_s', '.2f'),
-               '-' if pair.ratio is None else f'{pair.ratio:.3f}', f'{100 * pair.noise:.1f} %',
+               number(pair.ratio, '.3f'), number(pair.noise, '.1%'),
                *pair.cells('spread', '.1f', 100), *pair.cells('bandwidth_gb_per_s', '.0f'),
                *(pair.cells('gflop_per_s_per_watt', '.3g') if power else []),
                pair.verdict + f': {pair.why}' * (pair.why == WITHIN)] for pair in pairs]

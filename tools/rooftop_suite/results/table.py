@@ -9,9 +9,8 @@ import csv
 import io
 import math
 import sys
-from typing import Optional
 
-from .. import INVALID, VALID, Fault, aligned, results
+from .. import INVALID, VALID, Fault, aligned, number, results
 from . import disk, figures
 from .collect import Row, found
 
@@ -47,17 +46,11 @@ def safe(value: object) -> object:
 
 
 def shown(row: Row) -> list[str]:
-    def number(value: Optional[float], form: str = '.4g') -> str:
-        return '-' if value is None else format(value, form)
-
-    def percent(value: Optional[float], places: int) -> str:
-        return '-' if value is None else f'{100 * value:.{places}f} %'
-
     share = figures.Result.share(row.achieved_gb_per_s, row.bandwidth_gb_per_s)
     return [row.app, row.result, row.processor, str(row.ranks), row.run, row.rung, row.precision, row.verdict,
-            number(row.fom_gflop_per_s), percent(row.spread, 1), percent(row.noise, 1),
-            percent(share if share and share <= figures.MOST else None, 0), number(row.joules_per_unit), number(row.watts),
-            number(row.gflop_per_s_per_watt)]
+            number(row.fom_gflop_per_s, '.4g'), number(row.spread, '.1%'), number(row.noise, '.1%'),
+            number(share if share and share <= figures.MOST else None, '.0%'), number(row.joules_per_unit, '.4g'),
+            number(row.watts, '.4g'), number(row.gflop_per_s_per_watt, '.4g')]
 
 
 def ordered(rows: list[Row], ladders: bool) -> list[Row]:
