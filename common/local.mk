@@ -17,7 +17,6 @@ common_librooftop_a_SOURCES = \
 	common/base/progress.h common/base/progress.c \
 	common/base/sha256.h common/base/sha256.c \
 	common/base/sort.h common/base/sort.c \
-	common/base/stats.h common/base/stats.c \
 	common/base/table.h common/base/table.c \
 	common/base/text.h common/base/text.c \
 	common/base/threads.h \
@@ -104,7 +103,7 @@ else
 common_librooftop_a_SOURCES += common/machine/kokkos_absent.c
 endif
 
-rt_judges += common/base/numbers.o common/base/stats.o common/judge/%.o
+rt_judges += common/base/numbers.o common/judge/%.o
 
 # Installed is what an app may include, in the folders that the includes name. These are for the runtime itself.
 rt_private_headers = base/free_memory.h base/mem_backend.h base/opt_slot.h driver/job.h halo/kernels.h halo/kernels.hpp halo/state.h \

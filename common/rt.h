@@ -13,7 +13,6 @@
 #include "base/numbers.h"
 #include "base/opt.h"
 #include "base/sha256.h"
-#include "base/stats.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "io/json.h"

@@ -89,22 +89,16 @@ void alya_digest(const void *problem, rt_digest_t *digest)
     rt_digest_int(digest, "steps", 0); /* and a Courant number: so have older results */
     for (size_t i = 0; i < sizeof physics / sizeof *physics; i++)
         rt_digest_real(digest, "physics", physics[i]);
-#pragma omp parallel
-    {
-        rt_items_t mine = {0, {0}};
-#pragma omp for schedule(static)
-        for (int64_t e = 0; e < mesh->elements; e++) {
-            uint64_t element[16];
-            for (int a = 0; a < 4; a++) {
-                const int32_t node = mesh->connectivity[4 * e + a];
-                element[a] = (uint64_t)mesh->node_id[node];
-                for (int d = 0; d < 3; d++)
-                    element[4 + 3 * a + d] = rt_items_word(mesh->x[3 * (int64_t)node + d]);
-            }
-            rt_items_add(&mine, element, config->from_file ? 16 : 4);
+#pragma omp parallel for schedule(static) reduction(rt_items : elements)
+    for (int64_t e = 0; e < mesh->elements; e++) {
+        uint64_t element[16];
+        for (int a = 0; a < 4; a++) {
+            const int32_t node = mesh->connectivity[4 * e + a];
+            element[a] = (uint64_t)mesh->node_id[node];
+            for (int d = 0; d < 3; d++)
+                element[4 + 3 * a + d] = rt_items_word(mesh->x[3 * (int64_t)node + d]);
         }
-#pragma omp critical
-        rt_items_merge(&elements, &mine);
+        rt_items_add(&elements, element, config->from_file ? 16 : 4);
     }
     rt_digest_items(digest, "elements", &elements);
 }

@@ -110,26 +110,17 @@ void mcpi_digest(const void *problem, rt_digest_t *digest)
     rt_digest_real(digest, "mach", MCPI_MACH);
     rt_digest_real(digest, "reynolds", MCPI_REYNOLDS);
     rt_digest_items(digest, "vertices", &p->vertices);
-#pragma omp parallel
-    {
-        rt_items_t mine = {0, {0}}, dq = {0, {0}};
-#pragma omp for schedule(static)
-        for (int64_t row = 0; row < part->rows; row++) {
-            const uint64_t vertex = (uint64_t)part->vertex[row];
-            uint64_t item[1 + MCPI_MAX_NB] = {vertex};
-            for (int i = 0; i < nb; i++)
-                item[1 + i] = rt_items_word(p->exact[row * nb + i]);
-            rt_items_add(&dq, item, 1 + nb);
-            rt_items_add(&mine, (const uint64_t[]){vertex, vertex}, 2);
-            for (int64_t k = part->start[row]; k < part->start[row + 1]; k++) {
-                const uint64_t column = (uint64_t)part->vertex[part->column[k]];
-                rt_items_add(&mine, (const uint64_t[]){vertex, column}, 2);
-            }
-        }
-#pragma omp critical
-        {
-            rt_items_merge(&blocks, &mine);
-            rt_items_merge(&answer, &dq);
+#pragma omp parallel for schedule(static) reduction(rt_items : blocks, answer)
+    for (int64_t row = 0; row < part->rows; row++) {
+        const uint64_t vertex = (uint64_t)part->vertex[row];
+        uint64_t item[1 + MCPI_MAX_NB] = {vertex};
+        for (int i = 0; i < nb; i++)
+            item[1 + i] = rt_items_word(p->exact[row * nb + i]);
+        rt_items_add(&answer, item, 1 + nb);
+        rt_items_add(&blocks, (const uint64_t[]){vertex, vertex}, 2);
+        for (int64_t k = part->start[row]; k < part->start[row + 1]; k++) {
+            const uint64_t column = (uint64_t)part->vertex[part->column[k]];
+            rt_items_add(&blocks, (const uint64_t[]){vertex, column}, 2);
         }
     }
     rt_digest_items(digest, "blocks", &blocks);

@@ -98,22 +98,16 @@ void gfnn_digest(const void *problem, rt_digest_t *digest)
     rt_digest_int(digest, "source", 0); /* there was another: results of it have 1 */
     rt_digest_int(digest, "steps", config->steps);
     digest_materials(&p->model->materials, digest);
-#pragma omp parallel
-    {
-        rt_items_t mine = {0, {0}};
-#pragma omp for schedule(static)
-        for (int64_t k = 0; k < box->n[2]; k++)
-            for (int64_t j = 0; j < box->n[1]; j++)
-                for (int64_t i = 0; i < box->n[0]; i++) {
-                    const uint8_t id = p->model->id[gfnn_at(&box->wide, i, j, k)];
-                    const uint64_t item[] = {(uint64_t)(box->first[0] + i),
-                                             (uint64_t)(box->first[1] + j),
-                                             (uint64_t)(box->first[2] + k), id};
-                    rt_items_add(&mine, item, 4);
-                }
-#pragma omp critical
-        rt_items_merge(&elements, &mine);
-    }
+#pragma omp parallel for schedule(static) reduction(rt_items : elements)
+    for (int64_t k = 0; k < box->n[2]; k++)
+        for (int64_t j = 0; j < box->n[1]; j++)
+            for (int64_t i = 0; i < box->n[0]; i++) {
+                const uint8_t id = p->model->id[gfnn_at(&box->wide, i, j, k)];
+                const uint64_t item[] = {(uint64_t)(box->first[0] + i),
+                                         (uint64_t)(box->first[1] + j),
+                                         (uint64_t)(box->first[2] + k), id};
+                rt_items_add(&elements, item, 4);
+            }
     rt_digest_items(digest, "elements", &elements);
     if (p->weights) {
         rt_digest_int(digest, "coefficients", 2 + config->coef);

@@ -186,21 +186,15 @@ void nek_digest(const void *problem, rt_digest_t *digest)
         rt_digest_real(digest, "ripple", config->ripple);
     for (int d = 0; d < 3; d++)
         rt_digest_int(digest, "elements", config->elements[d]);
-#pragma omp parallel
-    {
-        rt_items_t mine = {0, {0}};
-#pragma omp for schedule(static)
-        for (int64_t e = 0; e < config->local_elements; e++)
-            for (int q = 0; q < n * n * n; q++) {
-                const int64_t at = e * n * n * n + q;
-                const uint64_t point[] = {
-                    (uint64_t)nek_global_index(config, e, q % n, q / n % n, q / (n * n)),
-                    rt_items_word(p->b[at]), rt_items_word(p->c[at])};
-                rt_items_add(&mine, point, 3);
-            }
-#pragma omp critical
-        rt_items_merge(&points, &mine);
-    }
+#pragma omp parallel for schedule(static) reduction(rt_items : points)
+    for (int64_t e = 0; e < config->local_elements; e++)
+        for (int q = 0; q < n * n * n; q++) {
+            const int64_t at = e * n * n * n + q;
+            const uint64_t point[] = {
+                (uint64_t)nek_global_index(config, e, q % n, q / n % n, q / (n * n)),
+                rt_items_word(p->b[at]), rt_items_word(p->c[at])};
+            rt_items_add(&points, point, 3);
+        }
     rt_digest_items(digest, "points", &points);
 }
 

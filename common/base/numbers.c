@@ -1,7 +1,8 @@
-/* base/numbers.c - finiteness by bit pattern, ends of names. */
+/* base/numbers.c - finiteness by bit pattern, small statistics, ends of names. */
 #include "config.h"
 #include "base/numbers.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 bool rt_finite(double x)
@@ -22,6 +23,25 @@ size_t rt_count_nonfinite(const double *x, size_t n)
     for (size_t i = 0; i < n; i++)
         bad += !rt_finite(x[i]);
     return bad;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double rt_median(double *x, int n)
+{
+    qsort(x, (size_t)n, sizeof *x, compare);
+    return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
+}
+
+double rt_sum_pairwise(const double *x, int64_t n)
+{
+    if (n <= 2)
+        return n == 2 ? x[0] + x[1] : n == 1 ? x[0] : 0;
+    return rt_sum_pairwise(x, n / 2) + rt_sum_pairwise(x + n / 2, n - n / 2);
 }
 
 bool rt_ends_with(const char *text, const char *end)

@@ -1,6 +1,6 @@
 /*
  * base/numbers.h - small questions about numbers and names: whether a value is finite, reproducible
- * random data, and how a name ends.
+ * random data, medians, sums, and how a name ends.
  *
  * NaN and infinity are found by their bit pattern, and numbers.c is compiled with -fno-fast-math
  * whatever CFLAGS say: with -ffast-math a compiler may assume that x != x is never true.
@@ -46,6 +46,12 @@ RT_ANYWHERE double rt_random(uint64_t index, uint64_t seed)
     const int64_t odd = 2 * (int64_t)(rt_hash(index, seed) >> 12) + 1 - (INT64_C(1) << 52);
     return (double)odd * 0x1p-52;
 }
+
+/* Returns the median of x[0..n-1], n > 0, none of them NaN; sorts x, ascending. */
+double rt_median(double *x, int n);
+/* Returns the sum of x[0..n-1], added in a tree: its bits do not depend on how many threads made
+ * the terms, and its rounding error grows with the logarithm of n. */
+double rt_sum_pairwise(const double *x, int64_t n);
 
 /* True if `text` ends with `end`, or is equal to it. */
 bool rt_ends_with(const char *text, const char *end);

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <string.h>
 #include "base/numbers.h"
-#include "base/stats.h"
 #include "driver/job.h"
 #include "machine/comm.h"
 #include "machine/timer.h"

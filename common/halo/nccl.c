@@ -21,16 +21,17 @@
 
 #include <nccl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include "machine/cuda.h"
 
-/* PATIENCE: seconds for a trial. BLOCKS: most thread blocks of one exchange, taken from the kernels
- * that run with it; four move a face of 16 x 16 elements of degree 9 (170 KB) in a few
- * microseconds. TRIAL: values per message. */
-enum { LINE = 160, PATIENCE = 40, BLOCKS = 4, TRIAL = 1000 };
+/* PATIENCE: seconds for a trial, which is looked at STEPS times in each. BLOCKS: most thread blocks of
+ * one exchange, taken from the kernels that run with it; four move a face of 16 x 16 elements of
+ * degree 9 (170 KB) in a few microseconds. TRIAL: values per message. */
+enum { LINE = 160, PATIENCE = 40, STEPS = 1000, BLOCKS = 4, TRIAL = 1000 };
 
 static struct {
     bool tried;
@@ -55,15 +56,12 @@ typedef struct {
     ncclComm_t comm;     /* NULL: the trial makes it */
     int n_peers, *peers; /* whose values are to arrive */
     char text[LINE];
-    bool done, abandoned;
-    pthread_mutex_t mutex;
-    pthread_cond_t ended;
+    _Atomic int state; /* the thread sets DONE, the caller ABANDONED; the second of them frees it */
 } trial_t;
+enum { RUNNING, DONE, ABANDONED };
 
 static void trial_destroy(trial_t *trial)
 {
-    pthread_mutex_destroy(&trial->mutex);
-    pthread_cond_destroy(&trial->ended);
     free(trial->peers);
     free(trial);
 }
@@ -151,14 +149,9 @@ static void *trial_main(void *opaque)
     trial_t *trial = opaque;
     const char *fault =
         cudaSetDevice(trial->ordinal) == cudaSuccess ? exchange_known(trial) : "the GPU is gone";
-    pthread_mutex_lock(&trial->mutex);
     if (fault && fault != trial->text)
         snprintf(trial->text, sizeof trial->text, "%s", fault);
-    trial->done = true;
-    const bool abandoned = trial->abandoned;
-    pthread_cond_signal(&trial->ended);
-    pthread_mutex_unlock(&trial->mutex);
-    if (abandoned)
+    if (atomic_exchange(&trial->state, DONE) == ABANDONED)
         trial_destroy(trial);
     return NULL;
 }
@@ -175,33 +168,24 @@ static void expect_gpu(void)
  * communicator it made. */
 static void try_out(trial_t *trial, ncclComm_t *comm, char text[LINE])
 {
+    const struct timespec step = {.tv_nsec = 1000000000 / STEPS};
     pthread_t thread;
-    struct timespec until;
-    pthread_mutex_init(&trial->mutex, NULL);
-    pthread_cond_init(&trial->ended, NULL);
     trial->ordinal = rt_device_gpu()->ordinal;
     RT_EXPECT(pthread_create(&thread, NULL, trial_main, trial) == 0, RT_MEMORY,
               "no thread to try NCCL on");
     pthread_detach(thread);
-    clock_gettime(CLOCK_REALTIME, &until);
-    pthread_mutex_lock(&trial->mutex);
-    for (int second = 0; second < PATIENCE && !trial->done; second++) {
-        until.tv_sec++;
-        while (!trial->done && pthread_cond_timedwait(&trial->ended, &trial->mutex, &until) == 0)
-            ;
-        expect_gpu();
+    for (int i = 0; i < PATIENCE * STEPS && trial->state == RUNNING; i++) {
+        nanosleep(&step, NULL);
+        if (i % STEPS == 0)
+            expect_gpu();
     }
-    const bool done = trial->done;
-    trial->abandoned = !done;
-    if (done) {
+    if (atomic_exchange(&trial->state, ABANDONED) == DONE) {
         memcpy(text, trial->text, LINE);
         *comm = trial->comm;
+        trial_destroy(trial);
     } else {
         snprintf(text, LINE, "a trial did not end within %d s", PATIENCE);
     }
-    pthread_mutex_unlock(&trial->mutex);
-    if (done)
-        trial_destroy(trial);
 }
 
 /* Returns a trial with these peers, or with all ranks. */
@@ -232,8 +216,7 @@ static void start(char text[LINE])
             snprintf(text, LINE, "no id: %s", ncclGetErrorString(status));
     }
     if (rt_comm_agree(text, LINE) >= 0) {
-        free(trial->peers);
-        free(trial);
+        trial_destroy(trial);
         return;
     }
     rt_comm_bcast(&trial->id, sizeof trial->id, 0);

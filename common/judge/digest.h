@@ -32,7 +32,7 @@ typedef struct {
 
 enum { RT_DIGEST_LANES = 4 };
 
-/* A set of items. Start with {0}. Each thread may have its own; merge them afterwards. */
+/* A set of items. Start with {0}. */
 typedef struct {
     uint64_t count, sum[RT_DIGEST_LANES];
 } rt_items_t;
@@ -41,6 +41,11 @@ typedef struct {
 void rt_items_add(rt_items_t *items, const uint64_t *word, int n);
 /* Adds the items of `other`. */
 void rt_items_merge(rt_items_t *items, const rt_items_t *other);
+/* So each thread may have its own: #pragma omp parallel for reduction(rt_items : NAME). */
+#if defined(_OPENMP) && !defined(__cplusplus)
+#pragma omp declare reduction(rt_items:rt_items_t \
+                              : rt_items_merge(&omp_out, &omp_in)) initializer(omp_priv = {0})
+#endif
 /* Returns a value as a word; both zeros give the same word. */
 uint64_t rt_items_word(double value);
 

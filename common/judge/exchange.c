@@ -1,6 +1,4 @@
-/*
- * judge/exchange.c - sums over copies, by ids: see exchange.h.
- */
+/* judge/exchange.c - sums over copies, by ids: see exchange.h. */
 #include "config.h"
 #include "judge/exchange.h"
 #include <stdlib.h>
@@ -83,8 +81,7 @@ void rt_exchange_check(const rt_exchange_t *e, uint64_t seed, double *x, rt_verd
     e->sum(e->data, x);
     int64_t *id = draw_ids(e, seed, x, &n);
     double *sum = RT_NEW(double, (size_t)n, RT_HOST);
-    for (int k = 0; k < n; k++)
-        sum[k] = 0;
+    rt_fill(sum, RT_HOST, 0, (size_t)n * sizeof *sum);
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < e->n; i++) {
         const int k = find(e, i, id, n);

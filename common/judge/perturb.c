@@ -109,13 +109,10 @@ static double busy_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-typedef struct {
-    double busy, seconds; /* of a run, on the rank where each took most */
-} cost_t;
-
-/* Runs once; keeps the larger error. */
-static cost_t run_once(void (*run)(void *data), double (*error)(void *data), void *data,
-                       double *worst)
+/* Runs once; keeps the larger error. Adds the busy seconds and the seconds that it took, of the rank
+ * where each was most; returns the latter. */
+static double run_once(void (*run)(void *data), double (*error)(void *data), void *data,
+                       double *worst, double spent[2])
 {
     double cost[2] = {-busy_seconds(), -rt_clock()};
     run(data);
@@ -124,24 +121,24 @@ static cost_t run_once(void (*run)(void *data), double (*error)(void *data), voi
     const double now = error(data);
     *worst = now <= *worst ? *worst : now; /* NaN too */
     rt_comm_max(cost, 2);
-    return (cost_t){cost[0], cost[1]};
+    spent[0] += cost[0];
+    spent[1] += cost[1];
+    return cost[1];
 }
 
 double rt_perturb(void (*run)(void *data), double (*error)(void *data), void *data)
 {
     const int threads = rt_threads();
-    double worst = 0;
-    cost_t spent = {0, 0};
+    double worst = 0, before[2] = {0, 0}, spent[2] = {0, 0};
     rt_threads_set(threads > LEAST_THREADS ? threads : LEAST_THREADS);
-    run_once(run, error, data, &worst); /* starts the threads */
-    const double alone = run_once(run, error, data, &worst).seconds;
+    run_once(run, error, data, &worst, before); /* starts the threads */
+    const double alone = run_once(run, error, data, &worst, before);
     stops_new();
     for (uint64_t i = 0; i < MOST_RUNS; i++) {
-        if (i >= LEAST_RUNS && (spent.busy > budget || spent.seconds > patience))
+        if (i >= LEAST_RUNS && (spent[0] > budget || spent[1] > patience))
             break;
         stops_set(alone, i);
-        const cost_t cost = run_once(run, error, data, &worst);
-        spent = (cost_t){spent.busy + cost.busy, spent.seconds + cost.seconds};
+        run_once(run, error, data, &worst, spent);
     }
     stops_destroy();
     rt_threads_set(threads);

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/progress.h"
-#include "base/stats.h"
+#include "base/numbers.h"
 #include "base/table.h"
 #include "io/json.h"
 #include "machine/comm.h"

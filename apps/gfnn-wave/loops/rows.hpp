@@ -11,7 +11,7 @@
 #define GFNN_ROWS_HPP
 
 #include <type_traits>
-#include "base/stats.h"
+#include "base/numbers.h"
 #include "loops.hpp"
 
 /* The values of a row do not depend on each other, except for the sum that is named. */
