@@ -41,7 +41,6 @@ static const rt_opt_t options[] = {
         CONFIG, communication, "communication", "yes",
         "do the gather-scatter between elements; --no-communication leaves it out, as Karp et al. "
         "did to compare with their measured roofline"),
-
 };
 
 /* --- ranks --- */
@@ -190,9 +189,7 @@ static void configure(rt_run_t *run)
 static void describe(const rt_run_t *run, FILE *out)
 {
     const nek_config_t *config = run->config;
-    double unknowns = 1;
-    for (int d = 0; d < 3; d++)
-        unknowns *= (double)(config->elements[d] * config->degree + 1);
+    const double unknowns = nek_single_points(config, (double)config->degree);
     fprintf(out,
             "problem       -div grad u + %g u = f on a box of %lldx%lldx%lld elements of edge 2",
             config->lambda, (long long)config->elements[0], (long long)config->elements[1],

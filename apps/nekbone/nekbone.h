@@ -107,9 +107,8 @@ struct nek_solver {
     const nek_kernels_t *kernels;
     void *data; /* owned by kernels->set_up and tear_down */
     rt_space_t space;
-    nek_view_t view; /* arrays in `space` */
-    rt_halo_t *halo;
-    bool own_halo;
+    nek_view_t view;   /* arrays in `space` */
+    rt_halo_t *halo;   /* the problem's, or its own */
     void *precond;     /* owned by kernels->preconditioner; NULL: none */
     double *z;         /* what it may keep there */
     bool to_tolerance; /* on the ladder solve */
@@ -134,6 +133,8 @@ void nek_solver_destroy(void *solver);
 /* Computes w = A p (kernels, gather-scatter, shift and mask); returns the global inner product p.w.
  */
 double nek_apply(nek_solver_t *s, const double *p, double *w);
+/* Computes p = z + beta p with the z of the last application of the preconditioner, r without one. */
+void nek_update_direction(nek_solver_t *s, double beta);
 /* Compute p = r + beta p; and x += alpha p, r -= alpha w, and return the global r.r. */
 void nek_update_p(nek_solver_t *s, double beta, const double *r, double *p);
 double nek_update_xr(nek_solver_t *s, double alpha, const double *p, const double *w, double *x,
@@ -176,6 +177,8 @@ void nek_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work);
 /* Corrects the work of a rung on the ladder solve once it has solved. */
 void nek_work_done(const nek_solver_t *s, rt_work_t *work);
 void nek_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES]);
+/* Returns the points of the whole mesh, each once, on elements of that degree. */
+double nek_single_points(const nek_config_t *config, double degree);
 /* Returns how many doubles the check of the operator has beside its arrays, for all threads. */
 int64_t nek_size_room(int n);
 

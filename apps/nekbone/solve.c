@@ -92,11 +92,10 @@ nek_solver_t *nek_solver_borrow(nek_problem_t *p, const rt_rung_t *rung, const n
     s->tolerance = config->tolerance;
     s->lambda = config->lambda;
     view_to_space(s);
-    s->own_halo =
+    const bool own_halo =
         p->config->communication && (s->space != RT_HOST || rt_halo_is_cut(p->run->opt.transport));
-    s->halo = s->own_halo
-                  ? nek_halo_new(p->config, false, p->run->opt.transport, rung->kind, s->space)
-                  : p->halo;
+    s->halo = own_halo ? nek_halo_new(p->config, false, p->run->opt.transport, rung->kind, s->space)
+                       : p->halo;
     s->base = s->space == RT_HOST ? p->b : rt_clone(p->b, points, sizeof(double), s->space);
     make_vectors(s, lender);
     s->history = RT_NEW(double, iterations + 1, RT_HOST);
@@ -125,7 +124,7 @@ void nek_solver_destroy(void *solver)
         s->kernels->preconditioner->tear_down(s);
     if (s->space != RT_HOST)
         RT_FREE_ALL(s->space, s->view.D, s->view.G, s->view.c, s->base);
-    if (s->own_halo)
+    if (s->halo != s->problem->halo)
         rt_halo_destroy(s->halo);
     for (int k = 0; k < RT_KEEPS; k++)
         nek_left_destroy(&s->kept[k]);
@@ -183,11 +182,10 @@ static double precondition(nek_solver_t *s, double norm)
     return rz;
 }
 
-/* Makes p = z + beta p. */
-static void update_direction(nek_solver_t *s, double beta)
+void nek_update_direction(nek_solver_t *s, double beta)
 {
-    if (!s->precond) {
-        nek_update_p(s, beta, s->r, s->p);
+    if (!s->precond || !s->kernels->preconditioner->update_p) {
+        nek_update_p(s, beta, s->precond ? s->z : s->r, s->p);
         return;
     }
     rt_timer_start("update_p", s->rung->kind);
@@ -216,7 +214,7 @@ void nek_solve_by_lines(nek_solver_t *s)
     for (int k = 0; k < s->iterations; k++) {
         const double rz = s->precond ? precondition(s, s->history[k]) : rr;
         double beta = rz / before; /* 0 in the first iteration */
-        update_direction(s, beta);
+        nek_update_direction(s, beta);
         double pw = nek_apply(s, s->p, s->w);
         /* After convergence to the last bit p may vanish; a step of zero keeps x. */
         double alpha = pw > 0 ? rz / pw : 0;

@@ -101,6 +101,14 @@ static double stored_points(const nek_config_t *config)
     return elements_of(config) * pow(config->n, 3);
 }
 
+double nek_single_points(const nek_config_t *config, double degree)
+{
+    double V = 1;
+    for (int d = 0; d < 3; d++)
+        V *= (double)config->elements[d] * degree + 1;
+    return V;
+}
+
 /* Sets what a unit is credited with: that many iterations of CG. */
 static void credit(const nek_config_t *config, const char *unit, double units, double iterations,
                    rt_work_t *work)
@@ -110,13 +118,11 @@ static void credit(const nek_config_t *config, const char *unit, double units, d
                         .units = units,
                         .flops = iterations * points * (12 * config->n + 34),
                         .bytes = iterations * points * 30 * VALUE,
-                        .points = 1,
+                        .points = nek_single_points(config, (double)config->degree),
                         .point = "point",
                         .loads_and_stores = 30,
                         .distinct_arrays = 12, /* x r p w z c, six factors */
                         .array_bytes = (double)config->points * VALUE};
-    for (int d = 0; d < 3; d++)
-        work->points *= (double)(config->elements[d] * config->degree + 1);
 }
 
 /* Counts the stored points of the whole mesh that elements share. */
@@ -130,7 +136,6 @@ static double shared_points(const nek_config_t *config)
         whole.local[d] = config->elements[d];
         whole.first[d] = 0;
     }
-    whole.points = (int64_t)stored_points(config);
     nek_shared_points(&whole, &shared, &none);
     return (double)shared;
 }

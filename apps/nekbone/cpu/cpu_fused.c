@@ -50,7 +50,7 @@ struct nek_fused {
     const nek_config_t *config;
     nek_fused_each_fn *each;
     rt_kind_t kind;
-    int64_t elements, row; /* row: elements along x */
+    int64_t elements;
     int n3;
     const double *D, *G;
     double Dt[NEK_MAX_N * NEK_MAX_N];
@@ -186,7 +186,7 @@ static void pass_share(const fused_t *f, int64_t share)
                   end = f->elements * (share + 1) / f->shares;
     for (int64_t e = begin; e < end; e++) {
         f->element(f, e);
-        if (f->config->communication && e > begin && e % f->row != 0)
+        if (f->config->communication && e > begin && e % f->config->local[0] != 0)
             face_x(f, e);
     }
 }
@@ -195,7 +195,7 @@ static void pass_share(const fused_t *f, int64_t share)
 static void face_of_share(const fused_t *f, int64_t share)
 {
     const int64_t begin = f->elements * share / f->shares;
-    if (begin < f->elements * (share + 1) / f->shares && begin % f->row != 0)
+    if (begin < f->elements * (share + 1) / f->shares && begin % f->config->local[0] != 0)
         face_x(f, begin);
 }
 
@@ -203,7 +203,7 @@ static void pass(fused_t *f)
 {
     f->shares = rt_threads();
     f->each(f->shares, pass_share, f);
-    if (f->config->communication && f->elements % (f->shares * f->row) != 0)
+    if (f->config->communication && f->elements % (f->shares * f->config->local[0]) != 0)
         f->each(f->shares, face_of_share, f);
 }
 
@@ -318,7 +318,6 @@ void nek_fused_set_up(nek_solver_t *s, nek_fused_each_fn *each)
                    .each = each,
                    .kind = s->rung->kind,
                    .elements = config->local_elements,
-                   .row = config->local[0],
                    .n3 = config->n * config->n * config->n,
                    .D = s->view.D,
                    .G = s->view.G,

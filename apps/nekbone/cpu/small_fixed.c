@@ -46,23 +46,18 @@ NEK_INLINE void tiles_fixed(const int rows, const int columns, const int n,
     nek_tiles(rows, columns, n, A, B, C, add);
 }
 
-#define DEFINE(body, suffix, N, rows, columns)                                                  \
-    static void body##_##suffix##_##N(const nek_product_t *p, const double *A, const double *B, \
-                                      double *C)                                                \
-    {                                                                                           \
-        (void)p;                                                                                \
-        body(rows, columns, N, A, B, C, 0);                                                     \
-    }                                                                                           \
-    static void body##_##suffix##_add_##N(const nek_product_t *p, const double *A,              \
-                                          const double *B, double *C)                           \
-    {                                                                                           \
-        (void)p;                                                                                \
-        body(rows, columns, N, A, B, C, 1);                                                     \
+#define DEFINE(body, which, N, rows, columns, add)                                    \
+    static void body##_##which##_##add##_##N(const nek_product_t *p, const double *A, \
+                                             const double *B, double *C)              \
+    {                                                                                 \
+        (void)p;                                                                      \
+        body(rows, columns, N, A, B, C, add);                                         \
     }
-#define DEFINE_CASES(body, N)      \
-    DEFINE(body, tall, N, N *N, N) \
-    DEFINE(body, square, N, N, N)  \
-    DEFINE(body, long, N, N, N *N)
+#define DEFINE_CASES(body, N)                                              \
+    DEFINE(body, tall, N, N *N, N, 0)                                      \
+    DEFINE(body, tall, N, N *N, N, 1) DEFINE(body, square, N, N, N, 0)     \
+        DEFINE(body, square, N, N, N, 1) DEFINE(body, long, N, N, N *N, 0) \
+            DEFINE(body, long, N, N, N *N, 1)
 #define DEFINE_ROWS(N)  DEFINE_CASES(rows_fixed, N)
 #define DEFINE_SUMS(N)  DEFINE_CASES(sums_fixed, N)
 #define DEFINE_TILES(N) DEFINE_CASES(tiles_fixed, N)
@@ -71,9 +66,9 @@ NEK_FOR_EACH_N(DEFINE_SUMS)
 NEK_FOR_EACH_N(DEFINE_TILES)
 
 #define ENTRY(body, N)                                 \
-    [N] = {{body##_tall_##N, body##_tall_add_##N},     \
-           {body##_square_##N, body##_square_add_##N}, \
-           {body##_long_##N, body##_long_add_##N}},
+    [N] = {{body##_tall_0_##N, body##_tall_1_##N},     \
+           {body##_square_0_##N, body##_square_1_##N}, \
+           {body##_long_0_##N, body##_long_1_##N}},
 #define ENTRY_ROWS(N)  ENTRY(rows_fixed, N)
 #define ENTRY_SUMS(N)  ENTRY(sums_fixed, N)
 #define ENTRY_TILES(N) ENTRY(tiles_fixed, N)

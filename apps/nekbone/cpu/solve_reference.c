@@ -193,20 +193,17 @@ static void coarse(const data_t *data, double *r, double *x)
 
 /* --- the preconditioner --- */
 
-static void restrict_to_next(const data_t *data, int l)
-{
-    const nek_level_t *level = &data->levels->level[l];
-    const job_t job = {.level = level, .other = level + 1, .in = data->field[l].r};
-    add_boxes(level + 1, NEK_OWN_BOX, level[1].grid.n, restrict_box, &job, data->field[l + 1].r);
-}
-
 /* x of level 0 = the sum over the levels, of its r. */
 static void add_levels(const data_t *data)
 {
     const nek_levels_t *levels = data->levels;
     const int last = levels->count - 1;
-    for (int l = 0; l < last; l++)
-        restrict_to_next(data, l);
+    for (int l = 0; l < last; l++) {
+        const nek_level_t *level = &levels->level[l];
+        const job_t job = {.level = level, .other = level + 1, .in = data->field[l].r};
+        add_boxes(level + 1, NEK_OWN_BOX, level[1].grid.n, restrict_box, &job,
+                  data->field[l + 1].r);
+    }
     coarse(data, data->field[last].r, data->field[last].x);
     for (int l = last - 1; l >= 0; l--) {
         const nek_level_t *level = &levels->level[l];
@@ -239,11 +236,6 @@ static double reference_apply(nek_solver_t *s, double norm, const double *r)
     return nek_dot(&s->view, r, z);
 }
 
-static void reference_update_p(nek_solver_t *s, double beta, double *p)
-{
-    s->kernels->vector->update_p(&s->view, beta, s->z, p);
-}
-
 static double *zeroed(size_t n)
 {
     double *x = RT_NEW(double, n, RT_HOST);
@@ -272,10 +264,8 @@ static void tear_down(nek_solver_t *s)
     RT_FREE_ALL(RT_HOST, data->coarse, s->z, s->precond);
 }
 
-const nek_preconditioner_t nek_precond_reference = {.set_up = set_up,
-                                                    .tear_down = tear_down,
-                                                    .apply = reference_apply,
-                                                    .update_p = reference_update_p};
+const nek_preconditioner_t nek_precond_reference = {
+    .set_up = set_up, .tear_down = tear_down, .apply = reference_apply};
 
 const nek_kernels_t nek_solve_reference = {
     .rung = {.precision = "FP64", .reproducible = true, .refuse = nek_refuse},

@@ -53,17 +53,12 @@ template <int n> __device__ __forceinline__ void load_line(const double *shared,
         line[n - 1] = shared[n - 1];
 }
 
-static constexpr int threads(int n)
-{
-    return n * n;
-}
-
 /* Returns the blocks that a multiprocessor holds if a thread takes 8 n + 48 registers: four lines
  * of doubles, and addresses, factors, sums. Each of its four parts has 512 registers per lane for
  * the warps that it gets. */
 static constexpr int resident_blocks(int n)
 {
-    const int warps = (threads(n) + 31) / 32;
+    const int warps = (n * n + 31) / 32;
     constexpr int parts = 4, registers_of_part = NEK_REGISTERS / 32 / parts, most = 16;
     int blocks = 1;
     while (blocks < most &&
@@ -73,7 +68,7 @@ static constexpr int resident_blocks(int n)
 }
 
 template <int n>
-__global__ void __launch_bounds__(threads(n), resident_blocks(n))
+__global__ void __launch_bounds__(n *n, resident_blocks(n))
     element(const __grid_constant__ nek_matrix<n> Dk, const double *__restrict__ D,
             const double *__restrict__ G, const double *__restrict__ u, double *__restrict__ w)
 {

@@ -17,20 +17,15 @@
 
 enum { SHARED_MAX_N = 10 };
 
-static constexpr int threads(int n)
-{
-    return n * n * n;
-}
-
 /* Blocks per multiprocessor: two at n = 10, more for smaller n, up to 16. */
 static constexpr int resident_blocks(int n)
 {
-    const int blocks = NEK_THREADS_RESIDENT / threads(n);
+    const int blocks = NEK_THREADS_RESIDENT / (n * n * n);
     return blocks < 16 ? blocks : 16;
 }
 
 template <int n>
-__global__ void __launch_bounds__(threads(n), resident_blocks(n))
+__global__ void __launch_bounds__(n *n *n, resident_blocks(n))
     element(const double *__restrict__ D, const double *__restrict__ G,
             const double *__restrict__ u, double *__restrict__ w)
 {

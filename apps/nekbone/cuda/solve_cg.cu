@@ -72,26 +72,14 @@ static void settle(const nek_solver_t *s, nek_stage stage)
     rt_launch(false, pcg_form, 1, 1, 0, d->pcg, stage, sum);
 }
 
-/* Returns the next level to which update restricts; NULL: none. */
-static const nek_level_view_t *next_level(const nek_single_t *p)
-{
-    return p->count > 1 ? &p->level[1].view : nullptr;
-}
-
-static size_t transfer_bytes(const data_t *d, const nek_level_view_t *next)
-{
-    const int n = d->pcg.grid.n;
-    return next ? sizeof(float) * 2 * static_cast<size_t>(next->grid.n * n * n) *
-                      static_cast<size_t>(d->pcg.per_block)
-                : 0;
-}
-
 static void update(nek_solver_t *s, nek_stage stage, const double *from)
 {
     const auto *d = static_cast<const data_t *>(s->data);
     const auto *p = static_cast<const nek_single_t *>(s->precond);
-    const nek_level_view_t *next = next_level(p);
-    const size_t bytes = transfer_bytes(d, next);
+    const int n2 = d->pcg.grid.n * d->pcg.grid.n;
+    const nek_level_view_t *next = p->count > 1 ? &p->level[1].view : nullptr; /* restricts to it */
+    const size_t bytes =
+        next ? sizeof(float) * static_cast<size_t>(2 * next->grid.n * n2 * d->pcg.per_block) : 0;
     rt_timer_start("update", s->rung->kind);
     with_n(s, [&](auto n) {
         launch_resident(d, stage == NEK_UPDATED && !d->pcg.shared, pcg_update<n()>, bytes, d->pcg,

@@ -94,9 +94,6 @@ template <int n> struct trilinear_t : nek_no_turns {
     }
 };
 
-/* Bytes of the vertices, once per element. */
-static const double vertex_bytes = 24 * sizeof(double);
-
 using data_t = nek_line_data<vertices_t>;
 
 static void cg(nek_solver_t *s)
@@ -144,7 +141,7 @@ static void tear_down(nek_solver_t *s)
 static void needed_memory(const nek_config_t *config, double bytes[RT_SPACES])
 {
     nek_split_memory(config, bytes);
-    bytes[RT_DEVICE] += static_cast<double>(config->local_elements) * vertex_bytes;
+    bytes[RT_DEVICE] += static_cast<double>(config->local_elements) * 24 * sizeof(double);
 }
 
 static const char *refuse(const rt_kernels_t *self, const void *options, rt_text_t *why)

@@ -22,9 +22,7 @@ static __device__ unsigned blocks_done;
 /* Returns the blocks of a kernel over that many points. */
 static unsigned blocks_for(int64_t points)
 {
-    static int resident = 0; /* blocks that the device holds at once */
-    if (!resident)
-        resident = rt_device_gpu()->multiprocessors * (NEK_THREADS_RESIDENT / THREADS);
+    const int resident = rt_device_gpu()->multiprocessors * (NEK_THREADS_RESIDENT / THREADS);
     const int64_t needed = (points + THREADS - 1) / THREADS;
     const int64_t most = resident < NEK_MOST_BLOCKS ? resident : static_cast<int>(NEK_MOST_BLOCKS);
     return static_cast<unsigned>(needed < most ? needed : most);

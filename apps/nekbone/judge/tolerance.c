@@ -128,7 +128,7 @@ static void check_update_direction(nek_bench_t *t)
     const double beta = rt_random(3, t->seed);
     nek_random_field(t->p->config, t->seed + NEK_SEED_P, t->u);
     nek_bench_put(t, t->u, s->p);
-    s->kernels->preconditioner->update_p(s, beta, s->p);
+    nek_update_direction(s, beta);
     rt_verdict_check(t->verdict, "p = z + beta p (eps size)", nek_bench_sum_error(t, s->p, beta),
                      NEK_VECTOR_STEPS);
 }

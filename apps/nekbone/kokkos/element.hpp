@@ -119,8 +119,6 @@ template <int n> struct Operator {
     }
 };
 
-extern "C" const nek_kernels_t nek_kokkos; /* kokkos.cpp */
-
 /* A rung's refuse_choice. */
 inline const char *refuse_choice(const void *config, const int *choice)
 {

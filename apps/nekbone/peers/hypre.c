@@ -136,11 +136,6 @@ static double apply(nek_solver_t *solver, double norm, const double *r)
     return nek_dot(&solver->view, r, solver->z);
 }
 
-static void update_p(nek_solver_t *solver, double beta, double *p)
-{
-    solver->kernels->vector->update_p(&solver->view, beta, solver->z, p);
-}
-
 static void print_row(FILE *out, const char *name, nek_solver_t *s, double solve, double setup)
 {
     const double left = nek_true_residual(s->problem, s->problem->b, s->x, s->w) / s->history[0];
@@ -152,7 +147,7 @@ static void print_row(FILE *out, const char *name, nek_solver_t *s, double solve
 static void alternate(const rt_run_t *run, nek_problem_t *p, FILE *out)
 {
     static const nek_preconditioner_t boomeramg = {
-        .set_up = set_up, .tear_down = tear_down, .apply = apply, .update_p = update_p};
+        .set_up = set_up, .tear_down = tear_down, .apply = apply};
     const rt_rung_t *rung = rt_app_rung(&nek_app, "solve-cpu");
     nek_kernels_t kernels = *nek_kernels(rung);
     rt_rung_t peer = *rung;

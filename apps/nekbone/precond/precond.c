@@ -13,12 +13,9 @@
 #include <math.h>
 #include <string.h>
 
-typedef nek_single_level_t level_t;
-typedef nek_single_t data_t;
-
 /* --- operations on a level --- */
 
-static void exchange(const level_t *level, rt_halo_op_t op, float *x)
+static void exchange(const nek_single_level_t *level, rt_halo_op_t op, float *x)
 {
     const rt_field_t field = {x, RT_F32, 1, 1, 0};
     if (level->halo)
@@ -26,30 +23,31 @@ static void exchange(const level_t *level, rt_halo_op_t op, float *x)
 }
 
 /* Returns the boxes of a level. */
-static float *boxes_of(const data_t *d, const level_t *level)
+static float *boxes_of(const nek_single_t *d, const nek_single_level_t *level)
 {
     return level == d->level ? d->boxes : d->low;
 }
 
 /* sum = sums of boxes, on all ranks */
-static void collect(const nek_solver_t *s, const level_t *level, nek_box_t kind, float *sum)
+static void collect(const nek_solver_t *s, const nek_single_level_t *level, nek_box_t kind,
+                    float *sum)
 {
-    const data_t *d = s->precond;
+    const nek_single_t *d = s->precond;
     d->ops->collect(&s->view, &level->view, kind, boxes_of(d, level), sum);
     exchange(level, RT_HALO_SUM, sum);
 }
 
-static void solve_patches(const nek_solver_t *s, const level_t *level, float *x)
+static void solve_patches(const nek_solver_t *s, const nek_single_level_t *level, float *x)
 {
-    const data_t *d = s->precond;
+    const nek_single_t *d = s->precond;
     d->ops->schwarz(&s->view, &level->view, level->r, boxes_of(d, level));
     collect(s, level, NEK_PATCH, x);
 }
 
 /* r of the next level = J' r */
-static void restrict_to_next(const nek_solver_t *s, const level_t *level)
+static void restrict_to_next(const nek_solver_t *s, const nek_single_level_t *level)
 {
-    const data_t *d = s->precond;
+    const nek_single_t *d = s->precond;
     d->ops->restrict_(&s->view, &level->view, &level[1].view, level->r, d->low);
     collect(s, level + 1, NEK_OWN_BOX, level[1].r);
 }
@@ -60,13 +58,13 @@ static void restrict_to_next(const nek_solver_t *s, const level_t *level)
  * on the side stream. The first patches run beside it; then the side stream goes on by itself. */
 static void raise_levels(const nek_solver_t *s)
 {
-    const data_t *d = s->precond;
+    const nek_single_t *d = s->precond;
     const nek_precond_ops_t *ops = d->ops;
     const int first = d->count - 2;
     ops->schwarz(&s->view, &d->level[first].view, d->level[first].r, d->low);
     rt_side_begin();
     for (int l = first; l > 0; l--) {
-        const level_t *level = &d->level[l];
+        const nek_single_level_t *level = &d->level[l];
         if (l < first)
             ops->schwarz(&s->view, &level->view, level->r, d->low);
         ops->raise(&s->view, &level[1].view, &level->view, d->low, level[1].x, level->x);
@@ -79,11 +77,11 @@ static void raise_levels(const nek_solver_t *s)
  * that is the sum. */
 static void add_lower_levels(const nek_solver_t *s)
 {
-    const data_t *d = s->precond;
+    const nek_single_t *d = s->precond;
     const nek_precond_ops_t *ops = d->ops;
     const int last = d->count - 1;
     for (int l = 1; l < last; l++) {
-        const level_t *level = &d->level[l];
+        const nek_single_level_t *level = &d->level[l];
         if (l < last - 1 || !ops->restrict_last) {
             restrict_to_next(s, level);
             continue;
@@ -106,8 +104,8 @@ static void add_lower_levels(const nek_solver_t *s)
 /* x of level 0 = the sum over the levels. */
 static void add_levels(const nek_solver_t *s)
 {
-    const data_t *d = s->precond;
-    const level_t *level = d->level;
+    const nek_single_t *d = s->precond;
+    const nek_single_level_t *level = d->level;
     if (d->count > 1)
         restrict_to_next(s, level);
     add_lower_levels(s);
@@ -123,8 +121,8 @@ static void add_levels(const nek_solver_t *s)
  * patches of the level between, but the longest path gets shorter. */
 static void add_levels_below_top(nek_solver_t *s)
 {
-    const data_t *d = s->precond;
-    const level_t *level = d->level;
+    const nek_single_t *d = s->precond;
+    const nek_single_level_t *level = d->level;
     const bool beside = level->halo;
     if (d->count == 1) {
         add_lower_levels(s);
@@ -143,7 +141,7 @@ static void add_levels_below_top(nek_solver_t *s)
 
 void nek_single_levels(nek_solver_t *s)
 {
-    const data_t *d = s->precond;
+    const nek_single_t *d = s->precond;
     exchange(d->level, RT_HALO_COPY, d->level->r);
     if (d->ops->top)
         add_levels_below_top(s);
@@ -153,8 +151,8 @@ void nek_single_levels(nek_solver_t *s)
 
 static double apply(nek_solver_t *s, double norm, const double *r)
 {
-    data_t *d = s->precond;
-    const level_t *level = &d->level[0];
+    nek_single_t *d = s->precond;
+    const nek_single_level_t *level = &d->level[0];
     int exponent;
     frexp(norm / sqrt((double)s->view.points * rt_comm_size()), &exponent);
     d->scale = ldexp(1, norm > 0 ? -exponent : 0);
@@ -165,7 +163,7 @@ static double apply(nek_solver_t *s, double norm, const double *r)
 
 static void update_p(nek_solver_t *s, double beta, double *p)
 {
-    const data_t *d = s->precond;
+    const nek_single_t *d = s->precond;
     d->ops->update_p(&s->view, &d->level[0].view, 1 / d->scale, d->level[0].x, beta, p);
 }
 
@@ -179,8 +177,6 @@ static float *rounded(const nek_solver_t *s, const double *x, size_t n)
     float *host = RT_NEW(float, n, RT_HOST);
     for (size_t i = 0; i < n; i++)
         host[i] = (float)x[i];
-    if (s->space == RT_HOST)
-        return host;
     float *copy = rt_clone(host, n, sizeof *host, s->space);
     RT_FREE(host, RT_HOST);
     return copy;
@@ -193,13 +189,13 @@ static float *zeroed(const nek_solver_t *s, size_t n)
     return x;
 }
 
-static void new_level(const nek_solver_t *s, const nek_level_t *from, level_t *to)
+static void new_level(const nek_solver_t *s, const nek_level_t *from, nek_single_level_t *to)
 {
     const nek_config_t *config = s->problem->config;
     const nek_grid_t *g = &from->grid;
     const size_t elements = (size_t)config->local_elements, n = (size_t)g->n,
                  patch = (size_t)g->patch, nodes = (size_t)g->nodes;
-    *to = (level_t){
+    *to = (nek_single_level_t){
         .view = {.grid = *g,
                  .S = rounded(s, from->S, elements * 3 * patch * patch),
                  .eigen = rounded(s, from->eigen, elements * 3 * patch),
@@ -227,7 +223,7 @@ static void new_coarse(const nek_solver_t *s, const nek_levels_t *levels, nek_co
 void nek_single_set_up(nek_solver_t *s)
 {
     const nek_levels_t *levels = nek_levels(s->problem, s->kernels);
-    data_t *d = s->precond = RT_NEW(data_t, 1, RT_HOST);
+    nek_single_t *d = s->precond = RT_NEW(nek_single_t, 1, RT_HOST);
     memset(d, 0, sizeof *d);
     d->ops = s->kernels->precond_ops;
     d->count = levels->count;
@@ -243,9 +239,9 @@ void nek_single_set_up(nek_solver_t *s)
 
 void nek_single_tear_down(nek_solver_t *s)
 {
-    data_t *d = s->precond;
+    nek_single_t *d = s->precond;
     for (int l = 0; l < d->count; l++) {
-        level_t *level = &d->level[l];
+        nek_single_level_t *level = &d->level[l];
         RT_FREE_ALL(s->space, level->view.S, level->view.eigen, level->view.J, level->r, level->x);
         rt_halo_destroy(level->halo);
     }

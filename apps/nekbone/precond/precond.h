@@ -196,7 +196,7 @@ struct nek_preconditioner {
     /* For the loop of solve.c, which is not for a rung with its own cg. Makes z = B r, which the
      * preconditioner keeps; returns this rank's sum c r z. norm: |r| */
     double (*apply)(nek_solver_t *s, double norm, const double *r);
-    /* p = z + beta p with that z */
+    /* p = z + beta p with that z; NULL: z is s->z, in the order of p */
     void (*update_p)(nek_solver_t *s, double beta, double *p);
     bool adds_levels; /* r.z of several levels is the sum of their r' F r, in FP32 */
 };

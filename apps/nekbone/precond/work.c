@@ -29,20 +29,11 @@ static void add_cost(cost_t *cost, double times, double flops, double read, doub
     cost->written += times * written;
 }
 
-/* Returns the points of the mesh, each once, on elements of that degree. */
-static double single_points(const nek_config_t *config, double degree)
-{
-    double V = 1;
-    for (int d = 0; d < 3; d++)
-        V *= (double)config->elements[d] * degree + 1;
-    return V;
-}
-
 /* Adds CG's part of iterations whose lines are fused (cuda/solve_cg.cu). */
 static void add_fused_lines(const nek_config_t *config, double iterations, double P, bool has_z,
                             rt_work_t *work)
 {
-    const double V = single_points(config, (double)config->degree), n = config->n;
+    const double V = nek_single_points(config, (double)config->degree), n = config->n;
     /* flops: operator 6 (n + n/2) + 15; x and p 5, shift and mask 2, p.v 2 */
     rt_work_add(work, "element", iterations, (9 * n + 24) * P, 8 * VALUE * P + 4 * has_z * V,
                 3 * VALUE * P);
@@ -62,7 +53,7 @@ static cost_t precond_cost(const nek_config_t *config)
     cost_t cost = {0, 0, 0};
     for (int l = 0; l < count; l++) {
         const double N = degree[l], n = N + 1, m = N + 3, m3 = m * m * m;
-        const double V = SINGLE * single_points(config, N);
+        const double V = SINGLE * nek_single_points(config, N);
         if (l == count - 1) {
             add_cost(&cost, LEAST_ORDER, 2 * NEK_STENCIL * V / SINGLE, 2 * V, V);
             continue;
@@ -80,7 +71,8 @@ void nek_precond_work(const nek_config_t *config, bool fused, double iterations,
 {
     const bool has_z = !fused || config->degree == 1;
     const cost_t cost = precond_cost(config);
-    const double not_written = has_z ? 0 : SINGLE * single_points(config, (double)config->degree);
+    const double not_written =
+        has_z ? 0 : SINGLE * nek_single_points(config, (double)config->degree);
     if (fused)
         add_fused_lines(config, iterations, P, has_z, work);
     rt_work_add(work, "precondition", iterations, cost.flops, cost.read,
