@@ -120,9 +120,12 @@ static bool solves(const rt_run_t *run)
 
 /* --- sizes --- */
 
-static void share_elements(nek_config_t *config)
+static void share_elements(rt_run_t *run)
 {
+    nek_config_t *config = run->config;
     int64_t before = rt_comm_rank(); /* ranks in the directions from d on */
+    config->n = (int)config->degree + 1;
+    config->solves = solves(run);
     config->local_elements = 1;
     for (int d = 0; d < 3; before /= config->ranks[d++]) {
         config->local[d] = config->elements[d] / config->ranks[d];
@@ -137,7 +140,7 @@ static void share_elements(nek_config_t *config)
 static double points_per_rank(const nek_config_t *config)
 {
     return (double)config->elements[0] * (double)config->elements[1] * (double)config->elements[2] *
-           pow(config->n, 3) / rt_comm_size();
+           pow((double)config->degree + 1, 3) / rt_comm_size();
 }
 
 /* Gives each rank an equal box. Scale 1 is the smallest, one element, or 2x2x2 at degree 1 so that
@@ -147,8 +150,6 @@ static bool extents(rt_run_t *run, int64_t scale)
 {
     nek_config_t *config = run->config;
     const int64_t least = config->degree == 1 ? 2 : 1, layers = scale - 1;
-    config->n = (int)config->degree + 1;
-    config->solves = solves(run);
     if (config->ranks[0] == 0)
         factor(rt_comm_size(), NULL, config->ranks);
     if (layers / 3 > INT32_MAX)
@@ -157,19 +158,17 @@ static bool extents(rt_run_t *run, int64_t scale)
         config->elements[d] = (least + (layers + 2 - d) / 3) * config->ranks[d];
     if (points_per_rank(config) > INT32_MAX)
         return false;
-    share_elements(config);
+    share_elements(run);
     return true;
 }
 
 static void configure(rt_run_t *run)
 {
     nek_config_t *config = run->config;
-    config->solves = solves(run);
     if (config->stretch != 1 && config->elements[2] < 2)
         rt_refuse(RT_USAGE, "--stretch %g: one layer of elements in z cannot be graded; use more",
                   config->stretch);
     const long long E[] = {config->elements[0], config->elements[1], config->elements[2]};
-    config->n = (int)config->degree + 1;
     for (int d = 0; d < 3; d++)
         if (E[d] == 1 && config->degree == 1)
             rt_refuse(RT_USAGE,
@@ -183,7 +182,7 @@ static void configure(rt_run_t *run)
             "hold 2147483647: use fewer elements or more ranks",
             E[0], E[1], E[2], (long long)config->degree, points_per_rank(config));
     choose_ranks(config);
-    share_elements(config);
+    share_elements(run);
 }
 
 static void describe(const rt_run_t *run, FILE *out)

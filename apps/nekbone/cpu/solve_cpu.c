@@ -257,17 +257,22 @@ static double dot(const nek_view_t *view, const nek_level_view_t *level, const d
                   const float *z)
 {
     const nek_grid_t *g = &level->grid;
-    const int64_t n3 = g->n * g->n * g->n, room = nek_blocks(view->points);
+    const int n = g->n;
+    const int64_t row = g->points[0], plane = row * g->points[1];
+    const int64_t room = nek_blocks(view->points);
     const int64_t parts = view->elements < room ? view->elements : room;
 #pragma omp parallel for schedule(static)
     for (int64_t part = 0; part < parts; part++) {
-        float box[NEK_MAX_N3];
         double sum = 0;
         for (int64_t e = view->elements * part / parts; e < view->elements * (part + 1) / parts;
              e++) {
-            load(g, g->n, z + nek_grid_box(g, e, NEK_OWN_BOX), box);
-            for (int64_t q = 0; q < n3; q++)
-                sum += view->c[e * n3 + q] * r[e * n3 + q] * box[q];
+            const float *from = z + nek_grid_box(g, e, NEK_OWN_BOX);
+            for (int k = 0; k < n; k++)
+                for (int j = 0; j < n; j++)
+                    for (int i = 0; i < n; i++) {
+                        const int64_t q = ((e * n + k) * n + j) * n + i;
+                        sum += view->c[q] * r[q] * from[k * plane + j * row + i];
+                    }
         }
         view->partial[part] = sum;
     }
@@ -278,13 +283,17 @@ static void update_p(const nek_view_t *view, const nek_level_view_t *level, doub
                      const float *z, double beta, double *p)
 {
     const nek_grid_t *g = &level->grid;
-    const int64_t n3 = g->n * g->n * g->n;
+    const int n = g->n;
+    const int64_t row = g->points[0], plane = row * g->points[1];
 #pragma omp parallel for schedule(static)
     for (int64_t e = 0; e < view->elements; e++) {
-        float box[NEK_MAX_N3];
-        load(g, g->n, z + nek_grid_box(g, e, NEK_OWN_BOX), box);
-        for (int64_t q = 0; q < n3; q++)
-            p[e * n3 + q] = scale * box[q] + beta * p[e * n3 + q];
+        const float *from = z + nek_grid_box(g, e, NEK_OWN_BOX);
+        for (int k = 0; k < n; k++)
+            for (int j = 0; j < n; j++)
+                for (int i = 0; i < n; i++) {
+                    const int64_t q = ((e * n + k) * n + j) * n + i;
+                    p[q] = scale * from[k * plane + j * row + i] + beta * p[q];
+                }
     }
 }
 

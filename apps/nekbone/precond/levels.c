@@ -197,11 +197,10 @@ static void fill_stencil(const nek_config_t *config, nek_levels_t *levels)
 static int coarse_order(const nek_config_t *config)
 {
     enum { LEAST = 8 };
-    int64_t longest = 0;
-    for (int d = 0; d < 3; d++)
-        longest = config->elements[d] > longest ? config->elements[d] : longest;
-    const int64_t fit = (2 * longest + 2) / 3;
-    return (int)(fit < LEAST ? LEAST : fit);
+    const int64_t *elements = config->elements;
+    const double longest =
+        fmax((double)elements[0], fmax((double)elements[1], (double)elements[2]));
+    return (int)fmax(LEAST, ceil(2 * longest / 3));
 }
 
 /* --- all --- */

@@ -22,26 +22,21 @@ static void exchange(const nek_single_level_t *level, rt_halo_op_t op, float *x)
         rt_halo_do(level->halo, op, &field);
 }
 
-/* Returns the boxes of a level. */
-static float *boxes_of(const nek_single_t *d, const nek_single_level_t *level)
-{
-    return level == d->level ? d->boxes : d->low;
-}
-
 /* sum = sums of boxes, on all ranks */
 static void collect(const nek_solver_t *s, const nek_single_level_t *level, nek_box_t kind,
-                    float *sum)
+                    const float *boxes, float *sum)
 {
     const nek_single_t *d = s->precond;
-    d->ops->collect(&s->view, &level->view, kind, boxes_of(d, level), sum);
+    d->ops->collect(&s->view, &level->view, kind, boxes, sum);
     exchange(level, RT_HALO_SUM, sum);
 }
 
-static void solve_patches(const nek_solver_t *s, const nek_single_level_t *level, float *x)
+/* x = the sum of the patches' answers to r */
+static void solve_patches(const nek_solver_t *s, const nek_single_level_t *level, float *boxes)
 {
     const nek_single_t *d = s->precond;
-    d->ops->schwarz(&s->view, &level->view, level->r, boxes_of(d, level));
-    collect(s, level, NEK_PATCH, x);
+    d->ops->schwarz(&s->view, &level->view, level->r, boxes);
+    collect(s, level, NEK_PATCH, boxes, level->x);
 }
 
 /* r of the next level = J' r */
@@ -49,7 +44,7 @@ static void restrict_to_next(const nek_solver_t *s, const nek_single_level_t *le
 {
     const nek_single_t *d = s->precond;
     d->ops->restrict_(&s->view, &level->view, &level[1].view, level->r, d->low);
-    collect(s, level + 1, NEK_OWN_BOX, level[1].r);
+    collect(s, level + 1, NEK_OWN_BOX, d->low, level[1].r);
 }
 
 /* --- the preconditioner --- */
@@ -95,7 +90,7 @@ static void add_lower_levels(const nek_solver_t *s)
         return;
     }
     for (int l = 1; l < last; l++)
-        solve_patches(s, &d->level[l], d->level[l].x);
+        solve_patches(s, &d->level[l], d->low);
     for (int l = last; l > 1; l--)
         ops->prolong(&s->view, &d->level[l].view, &d->level[l - 1].view, d->level[l].x,
                      d->level[l - 1].x);
@@ -111,7 +106,7 @@ static void add_levels(const nek_solver_t *s)
     add_lower_levels(s);
     if (d->count == 1)
         return;
-    solve_patches(s, level, level->x);
+    solve_patches(s, level, d->boxes);
     d->ops->prolong(&s->view, &level[1].view, &level->view, level[1].x, level->x);
 }
 
@@ -131,7 +126,7 @@ static void add_levels_below_top(nek_solver_t *s)
     }
     if (beside)
         rt_side_begin();
-    collect(s, level + 1, NEK_OWN_BOX, level[1].r);
+    collect(s, level + 1, NEK_OWN_BOX, d->low, level[1].r);
     add_lower_levels(s);
     if (beside)
         rt_side_end();
