@@ -31,12 +31,12 @@ struct rt_device_allreduce_t {
 template <int count, bool largest = false>
 __device__ __forceinline__ void rt_device_allreduce(rt_device_allreduce_t *m, double (&sum)[count])
 {
-    static_assert(count <= RT_ALLREDUCE_VALUES, "one place per value");
+    static_assert(count <= RT_ALLREDUCE_VALUES, "one slot per value");
     __shared__ double mine[count];
     __shared__ double of[RT_PEER_RANKS * count];
     const int rank = m->rank, ranks = m->ranks;
     const unsigned epoch = m->epoch + 1;
-    const size_t place = static_cast<size_t>(epoch % 2) * ranks;
+    const size_t slot = static_cast<size_t>(epoch % 2) * ranks;
     if (threadIdx.x == 0) {
 #pragma unroll
         for (int q = 0; q < count; q++)
@@ -44,10 +44,10 @@ __device__ __forceinline__ void rt_device_allreduce(rt_device_allreduce_t *m, do
     }
     __syncthreads();
     for (int t = threadIdx.x; t < ranks * count; t += blockDim.x)
-        rt_word_put(m->box[t / count] + (place + rank) * RT_ALLREDUCE_VALUES + t % count,
+        rt_word_put(m->box[t / count] + (slot + rank) * RT_ALLREDUCE_VALUES + t % count,
                     mine[t % count], epoch);
     for (int t = threadIdx.x; t < ranks * count; t += blockDim.x)
-        of[t] = rt_word_wait(m->box[rank] + (place + t / count) * RT_ALLREDUCE_VALUES + t % count,
+        of[t] = rt_word_wait(m->box[rank] + (slot + t / count) * RT_ALLREDUCE_VALUES + t % count,
                              epoch, &m->patience);
     __syncthreads();
     if (threadIdx.x != 0)

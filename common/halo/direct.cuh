@@ -35,7 +35,7 @@ typedef struct {
     struct {
         int32_t end; /* slots of this link end here and begin at the end of the previous one */
         uint4 *there, *here; /* the word of slot s is at [s] */
-        int64_t words;       /* between its two places */
+        int64_t words;       /* between its two slots */
     } link[RT_PEER_RANKS];
     unsigned *epoch;              /* [blocks] of the last exchange */
     unsigned long long *patience; /* 0 when something was lost */
@@ -47,8 +47,8 @@ typedef struct {
     int32_t first_copy, first_slot;
 } rt_halo_group_t;
 
-/* Hands the exchanges of `halo` over to kernels of so many blocks; from then on rt_halo_begin
- * refuses. Reepochs false, and changes nothing, where another transport serves it. d lives as long
+/* Hands the exchanges of `halo` over to kernels of that many blocks; from then on rt_halo_begin
+ * refuses. Returns false, and changes nothing, where another transport serves it. d lives as long
  * as the halo. Collective. */
 bool rt_halo_direct(rt_halo_t *halo, unsigned blocks, rt_halo_direct_t *d);
 
@@ -64,7 +64,7 @@ __device__ __forceinline__ rt_halo_group_t rt_halo_group(const rt_halo_direct_t 
     return of;
 }
 
-/* Reepochs the epoch of the exchange that begins; the previous kernel must have ended. */
+/* Returns the epoch of the exchange that begins; the previous kernel must have ended. */
 __device__ __forceinline__ unsigned rt_halo_epoch(const rt_halo_direct_t &d)
 {
     return __ldcg(d.epoch + blockIdx.x) + 1;
@@ -78,7 +78,7 @@ __device__ __forceinline__ int rt_halo_link(const rt_halo_direct_t &d, int32_t s
     return m;
 }
 
-/* Reepochs the sum of the copies on this rank. */
+/* Returns the sum of the copies on this rank. */
 __device__ __forceinline__ double rt_halo_own(const rt_halo_direct_t &d, const rt_halo_group_t &of,
                                               const double *v)
 {
@@ -88,7 +88,7 @@ __device__ __forceinline__ double rt_halo_own(const rt_halo_direct_t &d, const r
     return own;
 }
 
-/* Sends that sum to the other ranks and reepochs it. */
+/* Sends that sum to the other ranks and returns it. */
 __device__ __forceinline__ double rt_halo_send(const rt_halo_direct_t &d, const rt_halo_group_t &of,
                                                const double *v, unsigned epoch)
 {
@@ -109,7 +109,7 @@ __device__ __forceinline__ double rt_halo_receive(const rt_halo_direct_t &d, int
     return rt_word_wait(word, epoch, d.patience);
 }
 
-/* Writes the sum over ranks, added in order of rank, into all copies here; reepochs it. */
+/* Writes the sum over ranks, added in order of rank, into all copies here; returns it. */
 __device__ __forceinline__ double rt_halo_take(const rt_halo_direct_t &d, const rt_halo_group_t &of,
                                                double *v, unsigned epoch, double own)
 {

@@ -68,7 +68,7 @@ static void sort_items(rt_halo_item_t *item, int64_t n)
     for (int byte = 0; byte < 8; byte++) {
         if (at[byte][item[0].gid >> 8 * byte & 255] == n)
             continue;
-        for (int64_t digit = 0, sum = 0; digit < 256; digit++) { /* counts become places */
+        for (int64_t digit = 0, sum = 0; digit < 256; digit++) { /* counts become starts */
             int64_t count = at[byte][digit];
             at[byte][digit] = sum;
             sum += count;
@@ -119,10 +119,10 @@ static int home_of(int64_t gid)
     return (int)((x >> 33) % (uint64_t)rt_comm_size());
 }
 
-/* Tells the homes which ids this rank has, and of which it has the owner. Returns what this rank hears
+/* Sends the homes the ids that this rank has, and of which it has the owner. Returns what this rank hears
  * as a home, by rank. */
-static rt_halo_item_t *tell_homes(const rt_halo_setup_t *setup, int64_t *count, int64_t *start,
-                                  int64_t *n_heard)
+static rt_halo_item_t *send_to_homes(const rt_halo_setup_t *setup, int64_t *count, int64_t *start,
+                                     int64_t *n_heard)
 {
     int size = rt_comm_size();
     const rt_halo_item_t *entry = setup->entry;
@@ -130,18 +130,18 @@ static rt_halo_item_t *tell_homes(const rt_halo_setup_t *setup, int64_t *count, 
     memset(count, 0, (size_t)size * sizeof *count);
     for (int64_t i = 0; i < n; i = run_end(entry, n, i))
         count[home_of(entry[i].gid)]++;
-    rt_halo_item_t *told =
+    rt_halo_item_t *sent =
         RT_NEW(rt_halo_item_t, (size_t)rt_halo_starts(count, start, size), RT_HOST);
     for (int64_t i = 0, end; i < n; i = end) {
         bool owner = false;
         end = run_end(entry, n, i);
         for (int64_t j = i; j < end; j++)
             owner |= entry[j].owners > 0;
-        told[start[home_of(entry[i].gid)]++] =
+        sent[start[home_of(entry[i].gid)]++] =
             (rt_halo_item_t){entry[i].gid, rt_comm_rank(), owner};
     }
-    rt_halo_item_t *heard = rt_comm_exchange(told, count, sizeof *told, start);
-    RT_FREE(told, RT_HOST);
+    rt_halo_item_t *heard = rt_comm_exchange(sent, count, sizeof *sent, start);
+    RT_FREE(sent, RT_HOST);
     *n_heard = 0;
     for (int r = 0; r < size; r++)
         *n_heard += start[r];
@@ -150,8 +150,8 @@ static rt_halo_item_t *tell_homes(const rt_halo_setup_t *setup, int64_t *count, 
 
 /* As a home: tells each rank which others hold its ids. Sorts `heard` by id; within an id it stays
  * sorted by rank. */
-static rt_halo_item_t *tell_sharers(rt_halo_item_t *heard, int64_t n, int64_t *count,
-                                    int64_t *start)
+static rt_halo_item_t *send_to_sharers(rt_halo_item_t *heard, int64_t n, int64_t *count,
+                                       int64_t *start)
 {
     int size = rt_comm_size();
     sort_items(heard, n);
@@ -161,18 +161,18 @@ static rt_halo_item_t *tell_sharers(rt_halo_item_t *heard, int64_t n, int64_t *c
         for (int64_t j = i; j < end; j++)
             count[heard[j].from] += end - i - 1;
     }
-    rt_halo_item_t *told =
+    rt_halo_item_t *sent =
         RT_NEW(rt_halo_item_t, (size_t)rt_halo_starts(count, start, size), RT_HOST);
     for (int64_t i = 0, end; i < n; i = end) {
         end = run_end(heard, n, i);
         for (int64_t j = i; j < end; j++)
             for (int64_t other = i; other < end; other++)
                 if (other != j)
-                    told[start[heard[j].from]++] = heard[other];
+                    sent[start[heard[j].from]++] = heard[other];
     }
     free(heard);
-    rt_halo_item_t *sharer = rt_comm_exchange(told, count, sizeof *told, start);
-    RT_FREE(told, RT_HOST);
+    rt_halo_item_t *sharer = rt_comm_exchange(sent, count, sizeof *sent, start);
+    RT_FREE(sent, RT_HOST);
     return sharer;
 }
 
@@ -184,8 +184,8 @@ static void find_sharers(rt_halo_setup_t *setup)
     int64_t *count = RT_NEW(int64_t, (size_t)size, RT_HOST);
     int64_t *start = RT_NEW(int64_t, (size_t)size, RT_HOST);
     int64_t n_heard;
-    rt_halo_item_t *heard = tell_homes(setup, count, start, &n_heard);
-    setup->sharer = tell_sharers(heard, n_heard, count, start);
+    rt_halo_item_t *heard = send_to_homes(setup, count, start, &n_heard);
+    setup->sharer = send_to_sharers(heard, n_heard, count, start);
     for (int r = 0; r < size; r++)
         setup->n_sharers += start[r];
     RT_EXPECT(setup->n_sharers < INT32_MAX, RT_USAGE, "%lld copies to exchange",

@@ -71,7 +71,7 @@ struct state_t {
     unsigned *direct_epoch; /* for the application's kernels; NULL while none has taken over */
 };
 
-/* Reepochs word `at` of a message of `count` values. */
+/* Returns word `at` of a message of `count` values. */
 template <class T>
 __device__ __forceinline__ unsigned long long gather_word(const T *value, int64_t at, int64_t count)
 {
@@ -97,7 +97,7 @@ __device__ __forceinline__ void scatter_word(T *value, int64_t at, int64_t count
     }
 }
 
-/* Reepochs the words of a message; at least one, see above. */
+/* Returns the words of a message; at least one, see above. */
 template <class T> __device__ __forceinline__ int64_t words_of(int64_t count)
 {
     constexpr int in_word = WORD / static_cast<int>(sizeof(T));
@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(THREADS) exchange_kernel(const __grid_constant
     const int64_t step = x.blocks * THREADS;
     const int64_t id = blockIdx.x % x.blocks * THREADS + threadIdx.x;
     const unsigned epoch = x.epoch[blockIdx.x] + 1;
-    const int64_t place = epoch % 2 * link.words;
+    const int64_t offset = epoch % 2 * link.words;
 
     const T *send = static_cast<const T *>(x.send) + link.send_first;
     const int64_t n_out = words_of<T>(link.send_count);
@@ -124,7 +124,7 @@ __global__ void __launch_bounds__(THREADS) exchange_kernel(const __grid_constant
 #pragma unroll
         for (int u = 0; u < AT_ONCE; u++)
             if (first + u * step < n_out)
-                rt_word_store(link.there + place + first + u * step, rt_word_pack(word[u], epoch));
+                rt_word_store(link.there + offset + first + u * step, rt_word_pack(word[u], epoch));
     }
 
     T *recv = static_cast<T *>(x.recv) + link.recv_first;
@@ -138,7 +138,7 @@ __global__ void __launch_bounds__(THREADS) exchange_kernel(const __grid_constant
 #pragma unroll
             for (int u = 0; u < AT_ONCE; u++) {
                 const int64_t at = first + u * step;
-                got[u] = rt_word_load(link.here + place + (at < n_in ? at : n_in - 1));
+                got[u] = rt_word_load(link.here + offset + (at < n_in ? at : n_in - 1));
             }
 #pragma unroll
             for (int u = 0; u < AT_ONCE; u++)
@@ -163,9 +163,9 @@ int64_t most_words(size_t bytes)
     return static_cast<int64_t>(std::max<size_t>((bytes + WORD - 1) / WORD, 1));
 }
 
-/* Reepochs where in its inbox each rank wants each other's words: start[of * ranks + from], in
+/* Returns where in its inbox each rank wants each other's words: start[of * ranks + from], in
  * words. */
-std::vector<int64_t> tell_places(const state_t *state, const int *peers)
+std::vector<int64_t> share_starts(const state_t *state, const int *peers)
 {
     const auto ranks = static_cast<size_t>(rt_comm_size());
     std::vector<int64_t> mine(ranks), start(ranks * ranks);
@@ -199,7 +199,7 @@ void *peer_open(int n_peers, const int *peers, const size_t *most)
         longest = std::max(longest, x.link[m].words);
         all += 2 * x.link[m].words;
     }
-    const std::vector<int64_t> start = tell_places(state, peers);
+    const std::vector<int64_t> start = share_starts(state, peers);
     if (!rt_peer_new(&state->inbox, static_cast<size_t>(all) * sizeof(uint4), text))
         rt_refuse(RT_ENVIRONMENT, "--transport peer: %s; use nccl or staged", text);
     const int me = rt_comm_rank(), ranks = rt_comm_size();

@@ -16,9 +16,9 @@
 namespace
 {
 
-/* Writes into `text` why these ranks cannot share memory, or "". Two processes use one GPU by turns
- * of milliseconds, so a kernel that waits for the other process would keep it from running. */
-void check_place(char text[RT_PEER_LINE])
+/* Writes into `text` why these ranks cannot share memory, or "". Two processes use one GPU
+ * alternately, for milliseconds, so a kernel that waits for the other process would keep it from running. */
+void check_ranks(char text[RT_PEER_LINE])
 {
     const int size = rt_comm_size();
     if (size == 1)
@@ -63,7 +63,7 @@ extern "C" {
 bool rt_peer_new(rt_peer_memory_t *memory, size_t bytes, char text[RT_PEER_LINE])
 {
     *memory = {};
-    check_place(text);
+    check_ranks(text);
     if (text[0])
         return false;
     open_memory(memory, bytes, text);

@@ -16,7 +16,7 @@ size_t rt_halo_predict(int64_t n_local, int64_t n_shared, int max_components, rt
     size_t plan = (local + local / (RT_HALO_PLANES + 1) + 5 * shared) * sizeof(int32_t);
     if (space == RT_PINNED)
         return buffers + SMALL;
-    /* Transport peer: two places per value, each of twice its bytes. */
+    /* Transport peer: two slots per value, each of twice its bytes. */
     size_t inbox =
         space == RT_DEVICE && rt_comm_size() > 1 && !rt_mem_device_is_emulated() ? 2 * buffers : 0;
     return plan + buffers + inbox + SMALL;

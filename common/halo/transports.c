@@ -145,7 +145,7 @@ static const rt_transport_t *fastest(rt_halo_t *halo)
     return best;
 }
 
-/* Returns the transport's place among those known, or KNOWN for auto; refuses other names. */
+/* Returns the transport's index among those known, or KNOWN for auto; refuses other names. */
 static int find_transport(const char *name)
 {
     int i = 0;
