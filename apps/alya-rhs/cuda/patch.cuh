@@ -4,7 +4,7 @@
  * A block goes from patch to patch, and its warps have three tasks. Most compute: one thread per
  * element, which leaves its 12 results in shared memory. A few sum: a warp takes 32 rows, adds up
  * what the lists name, and gives each sum to r with one atomic addition, or with a plain store
- * where nothing else adds to that node. The last warps fetch, taking turns: a patch's record with
+ * where nothing else adds to that node. The last warps fetch alternately: a patch's record with
  * one bulk copy, its nodes with many small ones. The tasks meet at barriers in shared memory
  * (mbarrier), so that a patch is computed while the one before is summed and the next is fetched,
  * and no barrier stops the whole block.
@@ -17,7 +17,7 @@
  *     stage_full   every computing thread left results   sums may start
  *     stage_free   every summing thread has its sums     results may be overwritten
  *
- * Use u of place i is phase u of the barrier, and no task can be a whole phase ahead of one that
+ * Use u of slot i is phase u of the barrier, and no task can be a whole phase ahead of one that
  * waits: what it would need for that is released by the waiting task, or after it. Every thread
  * arrives for itself. One arrival per warp would be correct, but is no faster, and compute-
  * sanitizer's racecheck reports what the other threads did as races.
@@ -44,14 +44,14 @@ struct alya_patch_kernel_t {
     static constexpr alya_patch_shape_t shape = {elements, nodes, id_bytes};
     static_assert(elements % 32 == 0 && threads <= 1024, "whole warps");
 
-    static constexpr int records = 4, node_places = 2, stages = 2;
+    static constexpr int records = 4, node_slots = 2, stages = 2;
     static constexpr unsigned stage = ALYA_PATCH_STAGE(elements); /* of one component */
     static constexpr unsigned record_bytes = alya_patch_most_bytes(shape);
     static constexpr unsigned node_bytes = 48 * nodes, stage_bytes = 3 * stage * sizeof(T);
     static constexpr unsigned at_node = records * record_bytes,
-                              at_stage = at_node + node_places * node_bytes,
+                              at_stage = at_node + node_slots * node_bytes,
                               at_barrier = at_stage + stages * stage_bytes,
-                              shared_bytes = at_barrier + 8 * 2 * (records + node_places + stages);
+                              shared_bytes = at_barrier + 8 * 2 * (records + node_slots + stages);
 };
 
 /* --- the three tasks --- */
@@ -65,7 +65,7 @@ template <class K> struct alya_patch_block_t {
     __device__ __forceinline__ alya_patch_block_t(unsigned char *shared, int64_t patches)
         : memory(shared), record_full(reinterpret_cast<uint64_t *>(shared + K::at_barrier)),
           record_free(record_full + K::records), node_full(record_free + K::records),
-          node_free(node_full + K::node_places), stage_full(node_free + K::node_places),
+          node_free(node_full + K::node_slots), stage_full(node_free + K::node_slots),
           stage_free(stage_full + K::stages),
           count(static_cast<int>((patches - blockIdx.x + gridDim.x - 1) / gridDim.x))
     {
@@ -76,21 +76,21 @@ template <class K> struct alya_patch_block_t {
     }
     __device__ __forceinline__ double *node(int i) const
     {
-        return reinterpret_cast<double *>(memory + K::at_node + i % K::node_places * K::node_bytes);
+        return reinterpret_cast<double *>(memory + K::at_node + i % K::node_slots * K::node_bytes);
     }
     __device__ __forceinline__ typename K::real *stage(int i) const
     {
         return reinterpret_cast<typename K::real *>(memory + K::at_stage +
                                                     i % K::stages * K::stage_bytes);
     }
-    /* Wait for the use of a place by patch i to begin, or (free) for the previous use to end. */
-    __device__ __forceinline__ void wait_full(uint64_t *barrier, int places, int i) const
+    /* Wait for the use of a slot by patch i to begin, or (free) for the previous use to end. */
+    __device__ __forceinline__ void wait_full(uint64_t *barrier, int slots, int i) const
     {
-        rt_barrier_wait(barrier + i % places, i / places % 2);
+        rt_barrier_wait(barrier + i % slots, i / slots % 2);
     }
-    __device__ __forceinline__ void wait_free(uint64_t *barrier, int places, int i) const
+    __device__ __forceinline__ void wait_free(uint64_t *barrier, int slots, int i) const
     {
-        rt_barrier_wait(barrier + i % places, (i / places + 1) % 2); /* at first it is free */
+        rt_barrier_wait(barrier + i % slots, (i / slots + 1) % 2); /* at first it is free */
     }
 };
 
@@ -141,14 +141,14 @@ __device__ __forceinline__ void alya_patch_compute(const alya_patch_block_t<K> &
         block.wait_full(block.record_full, K::records, i);
         const alya_patch_layout_t at =
             alya_patch_read_head<K>(block.record(i), &nodes, &elements, &rows);
-        block.wait_full(block.node_full, K::node_places, i);
+        block.wait_full(block.node_full, K::node_slots, i);
         T r[4][3];
         if (e < elements) {
             double x[4][3], u[4][3];
             alya_patch_load<K>(block.record(i) + at.local, block.node(i), e, x, u);
             alya_element_closed<form, T>(x, u, constants, r);
         }
-        rt_barrier_arrive(block.node_free + i % K::node_places);
+        rt_barrier_arrive(block.node_free + i % K::node_slots);
         block.wait_free(block.stage_free, K::stages, i);
         if (e < elements) {
             T *stage = block.stage(i) + e;
@@ -173,8 +173,8 @@ __device__ __forceinline__ void alya_patch_sum(const unsigned char *record,
     const uint16_t *start = reinterpret_cast<const uint16_t *>(record + at.start);
     const int first = start[slice], pairs = start[slice + 1] - first;
     const uint32_t *list = reinterpret_cast<const uint32_t *>(record + at.list) + 32 * first + lane;
-    const int place = row < rows ? reinterpret_cast<const uint16_t *>(record + at.row)[row] : 0;
-    const uint32_t id = reinterpret_cast<const uint32_t *>(record + at.node)[place];
+    const int local = row < rows ? reinterpret_cast<const uint16_t *>(record + at.row)[row] : 0;
+    const uint32_t id = reinterpret_cast<const uint32_t *>(record + at.node)[local];
     T even[3] = {0, 0, 0}, odd[3] = {0, 0, 0};
 #pragma unroll 4
     for (int k = 0; k < pairs; k++) {
@@ -197,7 +197,7 @@ __device__ __forceinline__ void alya_patch_sum(const unsigned char *record,
             atomicAdd(to + c, static_cast<double>(even[c] + odd[c]));
 }
 
-/* Runs warp w of those that sum. Slices are dealt out in turn, patch after patch. */
+/* Runs warp w of those that sum. Slices are dealt out one by one, patch after patch. */
 template <class K>
 __device__ __forceinline__ void alya_patch_summing(const alya_patch_block_t<K> &block, int w,
                                                    double *__restrict__ r)
@@ -246,13 +246,13 @@ __device__ __forceinline__ void alya_patch_fetching(const alya_patch_block_t<K> 
             alya_patch_read_head<K>(block.record(i), &nodes, &elements, &rows);
         const uint32_t *id = reinterpret_cast<const uint32_t *>(block.record(i) + at.node);
         double *to = block.node(i) + 2 * part;
-        block.wait_free(block.node_free, K::node_places, i);
+        block.wait_free(block.node_free, K::node_slots, i);
         /* 10 nodes at a time, 3 lanes each; a neighbour in another patch is found in L2 */
 #pragma unroll 8
         for (unsigned n = lane < 30 ? lane / 3 : nodes; n < nodes; n += 10)
             rt_copy16(to + 6 * n,
                       packed + 6 * static_cast<size_t>(id[n] & ~ALYA_PATCH_ALONE) + 2 * part);
-        rt_copies_arrive(block.node_full + i % K::node_places);
+        rt_copies_arrive(block.node_full + i % K::node_slots);
         fetch_record(i + ahead);
     }
 }
@@ -270,7 +270,7 @@ __global__ void __launch_bounds__(K::threads, K::blocks)
             rt_barrier_init(block.record_full + i, RT_BULK_ARRIVALS);
             rt_barrier_init(block.record_free + i, 32 * K::summing);
         }
-        for (int i = 0; i < K::node_places; i++) {
+        for (int i = 0; i < K::node_slots; i++) {
             rt_barrier_init(block.node_full + i, 32);
             rt_barrier_init(block.node_free + i, 32 * K::computing);
         }

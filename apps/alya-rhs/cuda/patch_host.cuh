@@ -58,16 +58,16 @@ template <class K> constexpr alya_patch_variant_t alya_patch_variant()
     return {.shape = K::shape, .resident = alya_patch_resident<K>, .launch = alya_patch_launch<K>};
 }
 
-/* Returns the cost of a shape on this mesh, per element: its place in a patch, used or not, and the
- * patch nodes, each fetched and added to r. A place and a node cost about the same: on an H200 17
+/* Returns the cost of a shape on this mesh, per element: its slot in a patch, used or not, and the
+ * patch nodes, each fetched and added to r. A slot and a node cost about the same: on an H200 17
  * ps (FP64 at its peak) and 14 ps (three additions at the rate of atomics on whole sectors). So a
  * shape is good if its patches are full and have few nodes; one whose limit of nodes is too low for
  * the order loses on both. */
 inline double alya_patch_cost(const alya_mesh_t *mesh, const alya_patch_shape_t &shape)
 {
     const alya_patch_count_t count = alya_patches_count(mesh, &shape);
-    const double places = static_cast<double>(count.patches) * shape.elements;
-    return (places + static_cast<double>(count.patch_nodes)) /
+    const double slots = static_cast<double>(count.patches) * shape.elements;
+    return (slots + static_cast<double>(count.patch_nodes)) /
            static_cast<double>(mesh->elements > 0 ? mesh->elements : 1);
 }
 

@@ -4,7 +4,7 @@
  * Idea: one thread per element; all loops have constant bounds and are unrolled, so that every
  * intermediate is a scalar of the thread, in a register; the right-hand side is built directly,
  * without an element matrix. Advantage: memory holds only the mesh, u and r; a tenth of the
- * baseline's operations. Price: about 90 doubles are alive at the widest place, so few threads fit
+ * baseline's operations. Price: about 90 doubles are alive at the widest point, so few threads fit
  * on a multiprocessor; and all 12 results wait for the last before they are added.
  */
 #include "config.h"

@@ -111,9 +111,9 @@ __global__ void __launch_bounds__(ROW_THREADS, 8) jacobian_kernel(const mcpi_fie
     __shared__ row_t<O> rows[ROW_THREADS / HALF];
     row_t<O> &row = rows[threadIdx.x / HALF];
     const int lane = threadIdx.x % HALF;
-    const int64_t place = thread_index() / HALF;
-    const bool mine = place < f.rows;
-    const int64_t i = mcpi_row_of(&f, mine ? place : 0);
+    const int64_t position = thread_index() / HALF;
+    const bool mine = position < f.rows;
+    const int64_t i = mcpi_row_of(&f, mine ? position : 0);
     const double scale = mcpi_scale_of(f.rate[i]);
     const bool held = mcpi_is_held(&f, i);
     const int32_t end = mine ? f.start[i + 1] : 0;

@@ -81,20 +81,20 @@ __global__ void __launch_bounds__(THREADS) slopes_kernel(const mcpi_field_t f)
     const int32_t first = t.first[blockIdx.x], end = t.first[blockIdx.x + 1];
     const int32_t entry = t.entry[first], entries = t.entry[end] - entry;
     const int node = threadIdx.x / LANES, lane = threadIdx.x % LANES;
-    const int64_t place = first + node;
+    const int64_t position = first + node;
     double sum[3 * NB] = {}, g[3 * NB];
     fetch<8, MCPI_SHORT_NODE>(f, NB + 3, list, copy);
     for (int k = threadIdx.x; k < entries; k += THREADS)
         near[k] = t.near[entry + k];
     wait_for_copy();
-    if (place < end)
-        mcpi_tile_slopes(copy, node, near + (t.entry[place] - entry),
-                         t.entry[place + 1] - t.entry[place], lane, LANES, sum);
+    if (position < end)
+        mcpi_tile_slopes(copy, node, near + (t.entry[position] - entry),
+                         t.entry[position + 1] - t.entry[position], lane, LANES, sum);
     sum_lanes<LANES, 3 * NB>(sum);
-    if (place < end)
-        mcpi_fit_slopes(&f, mcpi_row_of(&f, place), sum, g);
+    if (position < end)
+        mcpi_fit_slopes(&f, mcpi_row_of(&f, position), sum, g);
     __syncthreads(); /* all are done with the copy */
-    if (place < end && lane == 0)
+    if (position < end && lane == 0)
 #pragma unroll
         for (int v = 0; v < 3 * NB; v++)
             copy[3 * NB * node + v] = g[v];
@@ -108,7 +108,7 @@ constexpr int LONG_BYTES =
     static_cast<int>(sizeof(double));
 
 /* A block per tile, a thread per face; then the two lanes of a node add up three values each. A
- * thread asks for its next face before it works on one. */
+ * thread requests its next face before it works on one. */
 __global__ void __launch_bounds__(THREADS, 4) residual_kernel(const mcpi_field_t f)
 {
     static_assert(LANES == 2 && MCPI_FACE_VALUES == 6, "two lanes share the values of a face");
@@ -119,8 +119,8 @@ __global__ void __launch_bounds__(THREADS, 4) residual_kernel(const mcpi_field_t
     const int32_t from = t.face_first[blockIdx.x];
     const int faces = t.face_first[blockIdx.x + 1] - from;
     const int node = threadIdx.x / LANES, lane = threadIdx.x % LANES;
-    const int64_t place = first + node;
-    const bool mine = place < end;
+    const int64_t position = first + node;
+    const bool mine = position < end;
     mcpi_tile_face_t face = {}, next = {};
     fetch<32, MCPI_LONG_NODE>(f, MCPI_LONG_NODE, reinterpret_cast<uint32_t *>(values), copy);
     if (static_cast<int>(threadIdx.x) < faces)
@@ -134,7 +134,7 @@ __global__ void __launch_bounds__(THREADS, 4) residual_kernel(const mcpi_field_t
     }
     __syncthreads();
     if (mine)
-        mcpi_tile_collect(&t, values, place, 3 * lane, sum);
+        mcpi_tile_collect(&t, values, position, 3 * lane, sum);
     double F[NB + 1];
 #pragma unroll
     for (int v = 0; v < 3; v++) {
@@ -145,14 +145,14 @@ __global__ void __launch_bounds__(THREADS, 4) residual_kernel(const mcpi_field_t
     if (f.gas.mu > 0) {
         double friction[NB] = {};
         if (mine)
-            mcpi_tile_friction(&f, copy, node, place, lane, LANES, friction);
+            mcpi_tile_friction(&f, copy, node, position, lane, LANES, friction);
         sum_lanes<LANES, NB>(friction);
 #pragma unroll
         for (int v = 0; v < NB; v++)
             F[v] += friction[v];
     }
     if (mine && lane == 0)
-        mcpi_put_residual(&f, mcpi_row_of(&f, place), F[NB], F);
+        mcpi_put_residual(&f, mcpi_row_of(&f, position), F[NB], F);
 }
 
 void gradient(const mcpi_field_t *f)

@@ -28,14 +28,14 @@ __global__ void __launch_bounds__(MOST_THREADS, BLOCKS)
     using A = typename K::A;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int slot = lane / nb, i = lane % nb;
-    const int64_t place =
+    const int64_t position =
         first + (blockIdx.x * static_cast<int64_t>(blockDim.x / 32) + warp) * per_warp + slot;
     /* lanes without a row take part in the shuffles */
-    const bool mine = slot < per_warp && place < last;
+    const bool mine = slot < per_warp && position < last;
     int64_t row = 0;
     double d[nb] = {}, y = 0;
     if (mine) {
-        row = __ldg(sorted + place);
+        row = __ldg(sorted + position);
         mcpi_load_row<nb>(a.LU + row * K::nb2, i, d);
         y = __ldcs(a.R + row * nb + i);
         A sum = 0;

@@ -7,8 +7,8 @@
  * whole block, whose stride in banks is odd; no sum is split until the blocks of a row are added
  * up. Only dQ is gathered from memory, through L1: the chunks of a multiprocessor are neighbours
  * and need the same dQ again and again. With few warps per multiprocessor no other warp hides a
- * wait, so a warp asks early: during one record, dQ of the next is being loaded into registers, and
- * so is the place of the record after that. A colour waits for the one before only where there are
+ * wait, so a warp requests early: during one record, dQ of the next is being loaded into registers, and
+ * so is the position of the record after that. A colour waits for the one before only where there are
  * neighbours, and the kernel does all sweeps without the host, on several GPUs as on one
  * (staged_steps.cuh). Advantage: memory sees long, regular reads, whatever the lengths of the rows.
  * Price: O is packed at set-up and cannot be shared with other rungs; a row must fit into a record;
@@ -88,7 +88,7 @@ template <class K> static unsigned resident_blocks()
     return static_cast<unsigned>(resident * rt_device_gpu()->multiprocessors);
 }
 
-/* Packs the records, and uploads them and their places. */
+/* Packs the records, and uploads them and their positions. */
 template <class K>
 static void new_records(const mcpi_system_t *system, const mcpi_sends_t &sends,
                         mcpi_staged_data_t *data)
@@ -242,7 +242,7 @@ static void memory(const mcpi_config_t *config, double bytes[RT_SPACES])
     const double records = blocks * (4 + size * padded) + rows * 8 * (nb * nb + nb) + rows * 32;
     bytes[RT_DEVICE] += records + rows * 8 * (nb + 3) + rows * 4;
     bytes[RT_HOST] += records + rows * (3 * 8 + 4 * 4);
-    if (config->counts.ghosts > 0) /* what ghosts ask of their owners, and the answers */
+    if (config->counts.ghosts > 0) /* what ghosts request of their owners, and the answers */
         bytes[RT_HOST] += 3 * sizeof(double) * (rows + static_cast<double>(config->counts.ghosts));
 }
 

@@ -283,7 +283,7 @@ __global__ void __launch_bounds__(32 * K::warps, 1)
     }
     __syncthreads();
 
-    /* The next record to fetch, perhaps of a later colour or sweep. Its place is looked up one
+    /* The next record to fetch, perhaps of a later colour or sweep. Its position is looked up one
      * record before it is fetched. */
     mcpi_staged_walk_t ahead(share, phases, sweeps, warp);
     uint32_t from = 0, to = 0;
@@ -300,7 +300,7 @@ __global__ void __launch_bounds__(32 * K::warps, 1)
             rt_bulk_copy<true>(mine + slot * K::record_bytes,
                                lists.record + 16 * static_cast<size_t>(from), 16 * (to - from),
                                full + slot, lane);
-        ahead.place += K::warps;
+        ahead.position += K::warps;
         look_up();
     };
     look_up();
@@ -334,7 +334,7 @@ __global__ void __launch_bounds__(32 * K::warps, 1)
         while (here.has_chunk()) {
             const unsigned slot = done % K::ring;
             const bool boundary = here.is_boundary();
-            here.place += K::warps;
+            here.position += K::warps;
             done++;
             sweep_record<K>(mine + slot * K::record_bytes, product, right, dq, x, copies, lane,
                             [&]() {

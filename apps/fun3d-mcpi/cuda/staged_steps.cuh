@@ -27,7 +27,7 @@
 #include "halo/peer_memory.h"
 #include "halo/signal.cuh"
 
-/* Where a boundary row's dQ goes: its ghost on another GPU, and its place in the record. */
+/* Where a boundary row's dQ goes: its ghost on another GPU, and its position in the record. */
 struct mcpi_copy_t {
     void *to;
     int32_t row, zero;
@@ -152,35 +152,35 @@ __device__ __forceinline__ void store_ghosts(const mcpi_copy_t *copy, int copies
 }
 
 /* Goes through the chunks of this block, in the order of all its sweeps, as one warp of it meets
- * them: every so-many-th, across the ends of colours and sweeps. */
+ * them: every n-th, across the ends of colours and sweeps. */
 struct mcpi_staged_walk_t {
     const mcpi_share_t *share; /* [colours] shared memory */
     mcpi_share_t now;          /* of this colour */
     int colours;
     int64_t sweeps; /* left, this one included; 0: at the end */
     int at;         /* colour */
-    int place;      /* of the share; beyond its chunks: none is left in this colour */
+    int position;   /* of the share; beyond its chunks: none is left in this colour */
 
     __device__ __forceinline__ mcpi_staged_walk_t(const mcpi_share_t *share_, int colours_,
                                                   int64_t sweeps_, int first)
-        : share(share_), now(share_[0]), colours(colours_), sweeps(sweeps_), at(0), place(first)
+        : share(share_), now(share_[0]), colours(colours_), sweeps(sweeps_), at(0), position(first)
     {
     }
     __device__ __forceinline__ bool has_chunk() const
     {
-        return place < now.chunks;
+        return position < now.chunks;
     }
     __device__ __forceinline__ bool is_boundary() const
     {
-        return place < now.boundaries;
+        return position < now.boundaries;
     }
     __device__ __forceinline__ int chunk() const
     {
-        return place + (is_boundary() ? now.boundary : now.interior - now.boundaries);
+        return position + (is_boundary() ? now.boundary : now.interior - now.boundaries);
     }
     __device__ __forceinline__ void next_colour()
     {
-        place -= now.chunks;
+        position -= now.chunks;
         if (++at == colours) {
             at = 0;
             sweeps--;

@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(MOST_THREADS)
             sum += shared.sum[c * nb + lane];
         y -= static_cast<double>(sum);
     }
-    /* A place is written again only after the barriers of the steps in between. */
+    /* A slot is written again only after the barriers of the steps in between. */
     y = mcpi_solve_lanes<nb>(d, lane, y, [&](double mine, int j) {
         if (lane == j)
             shared.y[j] = mine;

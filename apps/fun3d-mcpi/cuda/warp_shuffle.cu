@@ -1,5 +1,5 @@
 /*
- * warp_shuffle.cu - rung warp-shared, with shuffles in place of shared memory.
+ * warp_shuffle.cu - rung warp-shared, with shuffles instead of shared memory.
  *
  * Idea: lanes pass their values to one another directly. The number of columns is halved again and
  * again: of 5 columns, the last 2 are added to the first 2; of the 3 that remain, the last to the
