@@ -116,7 +116,7 @@ typedef struct {
                                               memory: where the predictor's rows begin, 3 nodes
                                               before a row's first, is a multiple of 16 bytes */
     double *dots;               /* in `space`, sums that products leave */
-    gfnn_place_t scalars;       /* of conjugate gradients */
+    gfnn_cg_data_t scalars;     /* of conjugate gradients */
     bool on_stream;             /* an iteration needs no host */
     rt_replay_t replay[2];      /* of an iteration; [1]: the first */
     /* Results of the last solve. */

@@ -141,30 +141,30 @@ typedef struct {
 
 /* Where the scalars of conjugate gradients are. */
 typedef struct {
-    gfnn_cg_t *cg;     /* what the loops get: host memory, or the device's */
-    gfnn_told_t *told; /* on a device: page-locked, what its kernels publish for the host */
-    double *all;       /* on a device: [ranks][2], which NCCL gathers; NULL: no NCCL */
+    gfnn_cg_t *cg;         /* what the loops get: host memory, or the device's */
+    gfnn_status_t *status; /* on a device: page-locked, what its kernels publish for the host */
+    double *all;           /* on a device: [ranks][2], which NCCL gathers; NULL: no NCCL */
     /* of the last solve: residuals after 0, 1, 2 .. iterations, host memory [GFNN_MOST_RESIDUALS] */
     double *history;
     bool forms; /* on a device: kernels form the scalars themselves */
-} gfnn_place_t;
+} gfnn_cg_data_t;
 
 /* How they become those of all ranks. */
 typedef struct {
     bool on_device; /* the loops read them in device memory, and do not wait */
     /* on_stream: the halos' messages need no host. Collective. */
-    gfnn_place_t (*make)(bool on_stream);
-    void (*destroy)(gfnn_place_t *place);
+    gfnn_cg_data_t (*make)(bool on_stream);
+    void (*destroy)(gfnn_cg_data_t *data);
     /* sums[0] = the sum of the n dot products that apply left in `space`. */
-    void (*gather)(const gfnn_view_t *view, const double *dots, int n, const gfnn_place_t *place);
+    void (*gather)(const gfnn_view_t *view, const double *dots, int n, const gfnn_cg_data_t *data);
     /* Called after each loop that leaves sums: makes them those of all ranks and forms what
      * follows, where the loop has not done so. Collective. */
-    void (*settle)(const gfnn_place_t *place, gfnn_stage_t stage);
+    void (*settle)(const gfnn_cg_data_t *data, gfnn_stage_t stage);
     /* Returns what is known when `iterations` are done, or the solve has ended. */
-    gfnn_told_t (*told)(const gfnn_place_t *place, int64_t iterations);
+    gfnn_status_t (*status)(const gfnn_cg_data_t *data, int64_t iterations);
     /* Returns the residual after n iterations, fewer than GFNN_MOST_RESIDUALS, which are not
      * more than the solve takes: the same on all ranks, whatever has been done since. */
-    double (*residual)(const gfnn_place_t *place, int64_t iterations);
+    double (*residual)(const gfnn_cg_data_t *data, int64_t iterations);
 } RT_BY_NAME gfnn_scalars_t;
 /* solve/cg.c: in host memory; cuda/scalars.cu. */
 extern const gfnn_scalars_t gfnn_scalars_host, gfnn_scalars_cuda;

@@ -133,24 +133,24 @@ static struct {
     int64_t started, most_ahead, waits;
 } ahead;
 
-static gfnn_told_t told(const gfnn_place_t *place, int64_t iterations)
+static gfnn_status_t status(const gfnn_cg_data_t *data, int64_t iterations)
 {
-    CHECK(iterations == ahead.started || gfnn_cg_has_ended(&place->cg->told));
+    CHECK(iterations == ahead.started || gfnn_cg_has_ended(&data->cg->status));
     ahead.waits++;
-    return gfnn_scalars_host.told(place, iterations);
+    return gfnn_scalars_host.status(data, iterations);
 }
 
-static double residual(const gfnn_place_t *place, int64_t iterations)
+static double residual(const gfnn_cg_data_t *data, int64_t iterations)
 {
     ahead.most_ahead = ahead.most_ahead > ahead.started - iterations ? ahead.most_ahead
                                                                      : ahead.started - iterations;
-    return gfnn_scalars_host.residual(place, iterations);
+    return gfnn_scalars_host.residual(data, iterations);
 }
 
-static void settle(const gfnn_place_t *place, gfnn_stage_t stage)
+static void settle(const gfnn_cg_data_t *data, gfnn_stage_t stage)
 {
     ahead.started += stage == GFNN_APPLIED;
-    gfnn_scalars_host.settle(place, stage);
+    gfnn_scalars_host.settle(data, stage);
 }
 
 /* Scalars on a device let the host start iterations before it knows that the solve has ended. It
@@ -167,7 +167,7 @@ static void check_ahead(const char *settings, int64_t most_waits)
     memcpy(x, s->x, b.values * sizeof *x);
     ahead.scalars = gfnn_scalars_host;
     ahead.scalars.on_device = true;
-    ahead.scalars.told = told;
+    ahead.scalars.status = status;
     ahead.scalars.residual = residual;
     ahead.scalars.settle = settle;
     ahead.started = ahead.most_ahead = ahead.waits = 0;

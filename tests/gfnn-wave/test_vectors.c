@@ -140,7 +140,7 @@ static double dot(const bench_t *b, rt_type_t of_x, const void *x, rt_type_t of_
 static gfnn_cg_t scalars(double alpha, double beta, double scale)
 {
     return (gfnn_cg_t){
-        .sums = {NAN, NAN}, .alpha = alpha, .beta = beta, .scale = scale, .told = {1, 2 * 3}};
+        .sums = {NAN, NAN}, .alpha = alpha, .beta = beta, .scale = scale, .status = {1, 2 * 3}};
 }
 
 /* --- without scalars --- */

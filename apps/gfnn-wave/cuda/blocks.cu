@@ -198,7 +198,7 @@ template <bool moves, class T> struct update_t {
 
     __device__ __forceinline__ void load(int fine, int wide)
     {
-        const int64_t at = gfnn_place<T>(fine, wide);
+        const int64_t at = gfnn_offset<T>(fine, wide);
         pair_t of_r[3], of_q[3];
 #pragma unroll
         for (int c = 0; c < 3; c++) {
@@ -231,7 +231,7 @@ template <bool moves, class T> struct update_t {
 #pragma unroll
         for (int c = 0; c < 3; c++) {
             if (moves)
-                store_pair<T, pair_t>(r + gfnn_place<T>(fine, wide) + c * of_r, both, value[c]);
+                store_pair<T, pair_t>(r + gfnn_offset<T>(fine, wide) + c * of_r, both, value[c]);
             store_pair<float, float2>(z + wide + c * of_wide, both, result[c]);
         }
     }
@@ -246,7 +246,7 @@ static __global__ void __launch_bounds__(GFNN_THREADS, RESIDENT_BLOCKS)
     const gfnn_factors_t<T> f(cg);
     if (f.ended)
         return;
-    const int64_t of_r = gfnn_place<T>(g.fine.plane, g.wide.plane);
+    const int64_t of_r = gfnn_offset<T>(g.fine.plane, g.wide.plane);
     update_t<moves, T> job = {q, r, z, T(f.alpha), T(f.scale), of_r, g.wide.plane, 0, 0, {}, {}};
     each_block(g, id, all, job);
     gfnn_end_loop<GFNN_THREADS, 2>(parts, cg, moves ? GFNN_UPDATED : GFNN_BEGUN, job.rr, job.zr);

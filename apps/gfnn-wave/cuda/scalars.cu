@@ -11,30 +11,30 @@
 #include "gfnn_cuda.cuh"
 #include "halo/nccl.h"
 
-static gfnn_place_t make(bool on_stream)
+static gfnn_cg_data_t make(bool on_stream)
 {
     const int ranks = rt_comm_size();
-    gfnn_place_t place = {};
+    gfnn_cg_data_t data = {};
     gfnn_cg_t cg = {};
     if (ranks > 1 && on_stream)
         cg.allreduce = rt_device_allreduce_get();
     if (ranks > 1 && on_stream && !cg.allreduce)
-        place.all = RT_NEW(double, 2 * static_cast<size_t>(ranks), RT_DEVICE);
-    place.told = RT_NEW(gfnn_told_t, 1, RT_PINNED);
-    place.told->progress = -1;
-    place.forms = cg.forms = ranks == 1 || cg.allreduce;
-    cg.host = place.told;
-    place.history = cg.history = RT_NEW(double, GFNN_MOST_RESIDUALS, RT_PINNED);
-    place.cg = static_cast<gfnn_cg_t *>(rt_clone(&cg, 1, sizeof cg, RT_DEVICE));
-    return place;
+        data.all = RT_NEW(double, 2 * static_cast<size_t>(ranks), RT_DEVICE);
+    data.status = RT_NEW(gfnn_status_t, 1, RT_PINNED);
+    data.status->progress = -1;
+    data.forms = cg.forms = ranks == 1 || cg.allreduce;
+    cg.host = data.status;
+    data.history = cg.history = RT_NEW(double, GFNN_MOST_RESIDUALS, RT_PINNED);
+    data.cg = static_cast<gfnn_cg_t *>(rt_clone(&cg, 1, sizeof cg, RT_DEVICE));
+    return data;
 }
 
-static void destroy(gfnn_place_t *place)
+static void destroy(gfnn_cg_data_t *data)
 {
-    RT_FREE(place->cg, RT_DEVICE);
-    RT_FREE(place->all, RT_DEVICE);
-    RT_FREE(place->history, RT_PINNED);
-    RT_FREE(place->told, RT_PINNED);
+    RT_FREE(data->cg, RT_DEVICE);
+    RT_FREE(data->all, RT_DEVICE);
+    RT_FREE(data->history, RT_PINNED);
+    RT_FREE(data->status, RT_PINNED);
 }
 
 struct two_t {
@@ -60,21 +60,21 @@ static __global__ void form_kernel(gfnn_cg_t *cg, gfnn_stage_t stage, const doub
     cg->forms = false;
 }
 
-static void settle(const gfnn_place_t *place, gfnn_stage_t stage)
+static void settle(const gfnn_cg_data_t *data, gfnn_stage_t stage)
 {
     two_t sums = {};
-    if (place->forms)
+    if (data->forms)
         return;
-    if (place->all) {
-        rt_nccl_allgather(place->cg->sums, 2, place->all);
+    if (data->all) {
+        rt_nccl_allgather(data->cg->sums, 2, data->all);
     } else {
-        rt_copy(sums.of, RT_HOST, place->cg->sums, RT_DEVICE, sizeof sums.of);
+        rt_copy(sums.of, RT_HOST, data->cg->sums, RT_DEVICE, sizeof sums.of);
         const bool largest = stage == GFNN_STARTED;
         rt_comm_sum(sums.of, largest ? 1 : 2);
         if (largest)
             rt_comm_max(sums.of + 1, 1);
     }
-    form_kernel<<<1, 1, 0, rt_stream()>>>(place->cg, stage, place->all, rt_comm_size(), sums);
+    form_kernel<<<1, 1, 0, rt_stream()>>>(data->cg, stage, data->all, rt_comm_size(), sums);
     RT_CUDA_LAUNCHED();
 }
 
@@ -86,19 +86,19 @@ static __global__ void gather_kernel(const double *dots, int n, gfnn_cg_t *cg)
     gfnn_settle(cg, GFNN_APPLIED, sum);
 }
 
-static void gather(const gfnn_view_t *, const double *dots, int n, const gfnn_place_t *place)
+static void gather(const gfnn_view_t *, const double *dots, int n, const gfnn_cg_data_t *data)
 {
-    gather_kernel<<<1, 1, 0, rt_stream()>>>(dots, n, place->cg);
+    gather_kernel<<<1, 1, 0, rt_stream()>>>(dots, n, data->cg);
     RT_CUDA_LAUNCHED();
 }
 
 /* Reads what kernels write while the stream is at work, until this many iterations are done. Asking the
  * stream finds a GPU that is lost, and ends the wait where nothing more will come. */
-static gfnn_told_t wait_for(const gfnn_place_t *place, int64_t iterations)
+static gfnn_status_t wait_for(const gfnn_cg_data_t *data, int64_t iterations)
 {
-    volatile gfnn_told_t *from = place->told;
+    volatile gfnn_status_t *from = data->status;
     cudaError_t status = cudaErrorNotReady;
-    gfnn_told_t known;
+    gfnn_status_t known;
     do {
         known.progress = from->progress;
         if (known.progress >= 2 * iterations || gfnn_cg_has_ended(&known))
@@ -106,7 +106,7 @@ static gfnn_told_t wait_for(const gfnn_place_t *place, int64_t iterations)
         if (status != cudaErrorNotReady)
             RT_CUDA(status);
         RT_EXPECT(status == cudaErrorNotReady, RT_ENVIRONMENT,
-                  "the GPU has told %lld of %lld half iterations",
+                  "the GPU has reported %lld of %lld half iterations",
                   static_cast<long long>(known.progress), static_cast<long long>(2 * iterations));
         status = cudaStreamQuery(rt_stream());
     } while (true);
@@ -115,18 +115,18 @@ static gfnn_told_t wait_for(const gfnn_place_t *place, int64_t iterations)
     return known;
 }
 
-static gfnn_told_t told(const gfnn_place_t *place, int64_t iterations)
+static gfnn_status_t status(const gfnn_cg_data_t *data, int64_t iterations)
 {
-    const gfnn_told_t known = wait_for(place, iterations);
+    const gfnn_status_t known = wait_for(data, iterations);
     if (gfnn_cg_has_ended(&known)) /* nothing writes it before the next start */
-        place->told->progress = -1;
+        data->status->progress = -1;
     return known;
 }
 
-static double residual(const gfnn_place_t *place, int64_t iterations)
+static double residual(const gfnn_cg_data_t *data, int64_t iterations)
 {
-    wait_for(place, iterations);
-    return static_cast<volatile double *>(place->history)[iterations];
+    wait_for(data, iterations);
+    return static_cast<volatile double *>(data->history)[iterations];
 }
 
 extern "C" const gfnn_scalars_t gfnn_scalars_cuda = {.on_device = true,
@@ -134,5 +134,5 @@ extern "C" const gfnn_scalars_t gfnn_scalars_cuda = {.on_device = true,
                                                      .destroy = destroy,
                                                      .gather = gather,
                                                      .settle = settle,
-                                                     .told = told,
+                                                     .status = status,
                                                      .residual = residual};

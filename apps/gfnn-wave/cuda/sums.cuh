@@ -91,9 +91,9 @@ static __device__ __forceinline__ void gfnn_form_stage(gfnn_cg_t *at, gfnn_stage
     *at = cg;
     if (!cg.forms || (stage != GFNN_STARTED && stage != GFNN_UPDATED && stage != GFNN_RENEWED))
         return;
-    cg.host->residual = cg.told.residual;
+    cg.host->residual = cg.status.residual;
     __threadfence_system();
-    *static_cast<volatile int64_t *>(&cg.host->progress) = cg.told.progress;
+    *static_cast<volatile int64_t *>(&cg.host->progress) = cg.status.progress;
 }
 
 /* Ends a stage in the block that has the sums of this rank; all its threads call. Where several
@@ -159,7 +159,7 @@ template <class T> struct gfnn_factors_t {
             factor[3] = __ldcg(&cg->due);
             factor[4] = __ldcg(&cg->unit);
         }
-        ended = (__ldcg(&cg->told.progress) & 1) != 0;
+        ended = (__ldcg(&cg->status.progress) & 1) != 0;
         __syncthreads();
         const volatile double *of = factor;
         alpha = value(of);

@@ -70,7 +70,7 @@ template <bool moves, class T> struct gfnn_update_bj_t {
     GFNN_METHOD double solve(const gfnn_row_t &row, int64_t at) const
     {
         const int64_t bare = rows.bare.plane, of_z = rows.wide.plane;
-        const int64_t of_r = gfnn_place<T>(rows.fine.plane, rows.wide.plane);
+        const int64_t of_r = gfnn_offset<T>(rows.fine.plane, rows.wide.plane);
         const float *D = inverse + rows.bare.at(0, row.j, row.k);
         const T *r0 = r + at, *r1 = r0 + of_r, *r2 = r1 + of_r;
         const double factor = scale;
@@ -86,9 +86,9 @@ template <bool moves, class T> struct gfnn_update_bj_t {
     {
         const gfnn_row_t row(rows, index);
         const int64_t at =
-            gfnn_place<T>(rows.fine.at(0, row.j, row.k), rows.wide.at(0, row.j, row.k));
+            gfnn_offset<T>(rows.fine.at(0, row.j, row.k), rows.wide.at(0, row.j, row.k));
         for (int c = 0; c < 3; c++)
-            rr += move(row, at + c * gfnn_place<T>(rows.fine.plane, rows.wide.plane));
+            rr += move(row, at + c * gfnn_offset<T>(rows.fine.plane, rows.wide.plane));
         zr += solve(row, at);
     }
 };
@@ -137,7 +137,7 @@ template <class L> struct gfnn_blocks_of {
         const float *inverse = gfnn_rows_data(view)->inverse;
         const T *of_q = static_cast<const T *>(q), alpha = static_cast<T>(cg->alpha);
         T *of_r = static_cast<T *>(r);
-        if (gfnn_cg_has_ended(&cg->told))
+        if (gfnn_cg_has_ended(&cg->status))
             return;
         if (first)
             L::node_sums(view,

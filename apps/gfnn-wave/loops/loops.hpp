@@ -46,7 +46,7 @@ template <class T, int V> GFNN_FN void gfnn_put(T *x, int own, const gfnn_pack_t
 }
 
 /* Where a vector of T has a value: doubles are on `fine`, others on `wide`. */
-template <class T> GFNN_FN int64_t gfnn_place(int64_t fine, int64_t wide)
+template <class T> GFNN_FN int64_t gfnn_offset(int64_t fine, int64_t wide)
 {
     return sizeof(T) == sizeof(double) ? fine : wide;
 }
@@ -89,7 +89,7 @@ struct gfnn_renew_t : gfnn_loop_t<double, begins ? 0 : 1, GFNN_RENEWED> {
     }
     GFNN_PUT(const C &c, int64_t fine, int64_t wide, int own, values_t<V> &v, S &sums) const
     {
-        const int64_t at = gfnn_place<T>(fine, wide);
+        const int64_t at = gfnn_offset<T>(fine, wide);
         gfnn_pack_t<float, V> low;
         gfnn_pack_t<T, V> rounded;
         GFNN_UNROLL
@@ -117,7 +117,7 @@ template <class T> struct gfnn_update_t : gfnn_loop_t<T, 1, GFNN_UPDATED> {
 
     GFNN_GET(const C &, int64_t fine, int64_t wide) const
     {
-        const int64_t at = gfnn_place<T>(fine, wide);
+        const int64_t at = gfnn_offset<T>(fine, wide);
         return {gfnn_get<V>(r + at), gfnn_get<V>(q + at)};
     }
     GFNN_PUT(const C &c, int64_t fine, int64_t wide, int own, values_t<V> &v, S &sums) const
@@ -131,7 +131,7 @@ template <class T> struct gfnn_update_t : gfnn_loop_t<T, 1, GFNN_UPDATED> {
             low.at[e] = static_cast<float>(scale * value);
             sums.add(e < own, static_cast<double>(value) * static_cast<double>(value), 0);
         }
-        gfnn_put(r + gfnn_place<T>(fine, wide), own, v.r);
+        gfnn_put(r + gfnn_offset<T>(fine, wide), own, v.r);
         c.lower(wide, own, low);
     }
 };
@@ -148,7 +148,7 @@ struct gfnn_dots_t : gfnn_loop_t<T, two ? 2 : 1, GFNN_PRECONDITIONED> {
 
     GFNN_GET(const C &, int64_t fine, int64_t wide) const
     {
-        const int64_t at = gfnn_place<T>(fine, wide);
+        const int64_t at = gfnn_offset<T>(fine, wide);
         return {gfnn_get<V>(z + wide), gfnn_get<V>(r + at), gfnn_get<V>((two ? q : r) + at)};
     }
     GFNN_PUT(const C &, int64_t, int64_t, int own, values_t<V> &v, S &sums) const
@@ -184,13 +184,13 @@ template <bool first, class T, class Z> struct gfnn_direction_t : gfnn_loop_t<T>
     GFNN_GET(const C &, int64_t fine, int64_t wide) const
     {
         using pack_t = gfnn_pack_t<T, V>;
-        const int64_t at = gfnn_place<T>(fine, wide);
+        const int64_t at = gfnn_offset<T>(fine, wide);
         return {gfnn_get<V>(z + wide), first ? pack_t{} : gfnn_get<V>(p + at),
                 first ? pack_t{} : gfnn_get<V>(x + at)};
     }
     GFNN_PUT(const C &c, int64_t fine, int64_t wide, int own, values_t<V> &v, S &) const
     {
-        const int64_t at = gfnn_place<T>(fine, wide);
+        const int64_t at = gfnn_offset<T>(fine, wide);
         const T due = c.due, beta = c.beta;
         GFNN_UNROLL
         for (int e = 0; e < V; e++) {
@@ -268,7 +268,7 @@ template <class T> struct gfnn_fill_t : gfnn_loop_t<T> {
         GFNN_UNROLL
         for (int e = 0; e < V; e++)
             v.at[e] = value;
-        gfnn_put(x + gfnn_place<T>(fine, wide), own, v);
+        gfnn_put(x + gfnn_offset<T>(fine, wide), own, v);
     }
 };
 
@@ -282,7 +282,7 @@ template <class T> struct gfnn_dot_t : gfnn_loop_t<T, 1> {
 
     GFNN_GET(const C &, int64_t fine, int64_t wide) const
     {
-        const int64_t at = gfnn_place<T>(fine, wide);
+        const int64_t at = gfnn_offset<T>(fine, wide);
         return {gfnn_get<V>(x + at), gfnn_get<V>(y + at)};
     }
     GFNN_PUT(const C &, int64_t, int64_t, int own, values_t<V> &v, S &sums) const

@@ -203,7 +203,7 @@ template <class T, class Low> struct gfnn_low_scalars_t : gfnn_host_scalars_t<T>
     template <class Loop> void lower_row(const Loop &loop, int n, int64_t fine, int64_t wide) const
     {
         using R = std::remove_pointer_t<decltype(loop.r)>;
-        const R *r = loop.r + gfnn_place<R>(fine, wide), factor = static_cast<R>(this->scale);
+        const R *r = loop.r + gfnn_offset<R>(fine, wide), factor = static_cast<R>(this->scale);
         const gfnn_low_scalars_t own = *this;
         GFNN_SIMD()
         for (int i = 0; i < n; i++)
@@ -250,7 +250,7 @@ template <class L> struct gfnn_runs_of {
     static void run_scaled(const gfnn_view_t *view, Cg *cg, const Loop &loop, const C &c)
     {
         double sums[2] = {0, 0};
-        if ((Loop::stops && gfnn_cg_has_ended(&cg->told)) || (Loop::only_due && cg->due == 0))
+        if ((Loop::stops && gfnn_cg_has_ended(&cg->status)) || (Loop::only_due && cg->due == 0))
             return;
         L::run_with(view, c, loop, sums);
         if constexpr (Loop::sums > 0) {

@@ -15,7 +15,7 @@
  * x, r, p and q are FP64, or FP32 (--vectors) at half the bytes. FP32 costs no iteration, but its r
  * drifts away from f - A x, and x ends at 1e-7 of the solution. So when |r| has fallen by 1e-4, the
  * step along p that x has still to make is made, x is added to du in FP64 and becomes 0, and f - A
- * du takes the place of r; p stays. This costs one product in FP64 and three passes, once in a step
+ * du replaces r; p stays. This costs one product in FP64 and three passes, once in a step
  * to 1e-8. f is scaled by a power of two, so that FP32 has the range.
  *
  * The scalars are in cg.h. Where they are on a GPU, nothing of an iteration waits for the host, so an
@@ -38,59 +38,59 @@
 
 /* --- scalars in host memory --- */
 
-static gfnn_place_t make(bool on_stream)
+static gfnn_cg_data_t make(bool on_stream)
 {
     double *history = RT_NEW(double, GFNN_MOST_RESIDUALS, RT_HOST);
-    const gfnn_place_t place = {.cg = RT_NEW(gfnn_cg_t, 1, RT_HOST), .history = history};
+    const gfnn_cg_data_t data = {.cg = RT_NEW(gfnn_cg_t, 1, RT_HOST), .history = history};
     (void)on_stream;
-    *place.cg = (gfnn_cg_t){.history = history};
-    return place;
+    *data.cg = (gfnn_cg_t){.history = history};
+    return data;
 }
 
-static void destroy(gfnn_place_t *place)
+static void destroy(gfnn_cg_data_t *data)
 {
-    RT_FREE(place->cg->history, RT_HOST);
-    RT_FREE(place->cg, RT_HOST);
+    RT_FREE(data->cg->history, RT_HOST);
+    RT_FREE(data->cg, RT_HOST);
 }
 
-static void gather(const gfnn_view_t *view, const double *dots, int n, const gfnn_place_t *place)
+static void gather(const gfnn_view_t *view, const double *dots, int n, const gfnn_cg_data_t *data)
 {
     double all[GFNN_MOST_REGIONS];
     rt_copy(all, RT_HOST, dots, view->space, (size_t)n * sizeof *all);
-    place->cg->sums[0] = 0;
+    data->cg->sums[0] = 0;
     for (int i = 0; i < n; i++)
-        place->cg->sums[0] += all[i];
+        data->cg->sums[0] += all[i];
 }
 
 /* The largest |f| is for a preconditioner that reads a scaled r. */
-static void settle(const gfnn_place_t *place, gfnn_stage_t stage)
+static void settle(const gfnn_cg_data_t *data, gfnn_stage_t stage)
 {
-    const gfnn_method_t *method = &place->cg->method;
-    double *sums = place->cg->sums;
+    const gfnn_method_t *method = &data->cg->method;
+    double *sums = data->cg->sums;
     const bool alone = stage == GFNN_STARTED || stage == GFNN_APPLIED || stage == GFNN_RENEWED ||
                        (stage == GFNN_UPDATED && !method->fused);
     rt_comm_sum(sums, alone ? 1 : 2);
     if (stage == GFNN_STARTED && !method->fused)
         rt_comm_max(sums + 1, 1);
-    gfnn_form(place->cg, stage);
+    gfnn_form(data->cg, stage);
 }
 
-static gfnn_told_t told(const gfnn_place_t *place, int64_t iterations)
+static gfnn_status_t status(const gfnn_cg_data_t *data, int64_t iterations)
 {
     (void)iterations;
-    return place->cg->told;
+    return data->cg->status;
 }
 
-static double residual(const gfnn_place_t *place, int64_t iterations)
+static double residual(const gfnn_cg_data_t *data, int64_t iterations)
 {
-    return place->cg->history[iterations];
+    return data->cg->history[iterations];
 }
 
 const gfnn_scalars_t gfnn_scalars_host = {.make = make,
                                           .destroy = destroy,
                                           .gather = gather,
                                           .settle = settle,
-                                          .told = told,
+                                          .status = status,
                                           .residual = residual};
 
 /* --- conjugate gradients --- */
@@ -243,16 +243,16 @@ static bool ends_soon(double residual, int64_t iterations, double limit)
 
 /* Runs until the solve ends or rests, which it does where the residual is below `limit`; k: the
  * iterations so far, and on return. */
-static gfnn_told_t run_on(gfnn_solver_t *s, const gfnn_method_t *method, double limit, int64_t *k)
+static gfnn_status_t run_on(gfnn_solver_t *s, const gfnn_method_t *method, double limit, int64_t *k)
 {
     const gfnn_scalars_t *scalars = s->vectors->scalars;
     const int64_t first = *k, most = method->most_iterations;
-    gfnn_told_t known = {1, 0};
+    gfnn_status_t known = {1, 0};
     for (; !gfnn_cg_has_ended(&known); ++*k) {
         const int64_t before = *k - AHEAD;
         if (!scalars->on_device || *k >= most || before >= GFNN_MOST_RESIDUALS ||
             (before >= first && ends_soon(scalars->residual(&s->scalars, before), before, limit)))
-            known = scalars->told(&s->scalars, *k);
+            known = scalars->status(&s->scalars, *k);
         if (!gfnn_cg_has_ended(&known))
             run_iteration(s, method, *k == 0);
     }
@@ -275,7 +275,7 @@ int64_t gfnn_cg(gfnn_solver_t *s)
     int64_t k = 0;
     int rests = 0;
     begin(s, &method);
-    gfnn_told_t known = run_on(s, &method, fmax(method.drop, method.tolerance), &k);
+    gfnn_status_t known = run_on(s, &method, fmax(method.drop, method.tolerance), &k);
     for (; gfnn_cg_rests(&known, &method); rests++) {
         const double limit = fmax(method.drop * known.residual, method.tolerance);
         replace(s, &method, rests == 0);

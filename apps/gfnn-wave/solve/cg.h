@@ -31,7 +31,7 @@ typedef enum {
     GFNN_PRECONDITIONED, /* z . r, z . q */
     GFNN_APPLIED,        /* p . q */
     GFNN_UPDATED,        /* r . r, z . r if z comes with the update */
-    GFNN_RENEWED         /* r . r of the true residual, which has taken the place of r */
+    GFNN_RENEWED         /* r . r of the true residual, which has replaced r */
 } gfnn_stage_t;
 
 /* A true residual replaces that of FP32 vectors when |r| has fallen by this. FP32 ends near 1e-7, so
@@ -53,7 +53,7 @@ typedef struct {
     double residual;  /* of the recurrence: |r| / |f| */
     int64_t progress; /* twice the iterations, and 1 more if the solve has ended or rests; -1:
                          nothing yet */
-} gfnn_told_t;
+} gfnn_status_t;
 
 struct rt_device_allreduce_t;
 enum { GFNN_MOST_RESIDUALS = 1024 };
@@ -68,25 +68,26 @@ typedef struct {
     double alpha, beta;
     double due;   /* the step along p that x has still to make: alpha, or 0 */
     double level; /* of |r| / |f|, at which the true residual replaces r */
-    gfnn_told_t told;
+    gfnn_status_t status;
     double *history; /* [GFNN_MOST_RESIDUALS], where the host can read it: the residual after each
                         iteration, from 0 on; NULL: not kept */
     /* CUDA: where the host reads it; the sums of several GPUs (NULL: one rank, or the host adds) */
-    gfnn_told_t *host;
+    gfnn_status_t *host;
     struct rt_device_allreduce_t *allreduce;
     bool forms; /* the kernel that has the sums forms the scalars */
 } gfnn_cg_t;
 
-GFNN_CG_FN bool gfnn_cg_has_ended(const gfnn_told_t *told)
+GFNN_CG_FN bool gfnn_cg_has_ended(const gfnn_status_t *status)
 {
-    return told->progress >= 0 && (told->progress & 1) != 0;
+    return status->progress >= 0 && (status->progress & 1) != 0;
 }
 
 /* Tells whether a solve that has ended only rests, until its residual has been replaced. */
-GFNN_CG_FN bool gfnn_cg_rests(const gfnn_told_t *told, const gfnn_method_t *method)
+GFNN_CG_FN bool gfnn_cg_rests(const gfnn_status_t *status, const gfnn_method_t *method)
 {
-    return gfnn_cg_has_ended(told) && told->residual >= method->tolerance &&
-           told->residual - told->residual == 0 && told->progress / 2 < method->most_iterations;
+    return gfnn_cg_has_ended(status) && status->residual >= method->tolerance &&
+           status->residual - status->residual == 0 &&
+           status->progress / 2 < method->most_iterations;
 }
 
 /* Returns the largest power of two below 1 / x. */
@@ -103,14 +104,14 @@ GFNN_CG_FN void gfnn_form_beta(gfnn_cg_t *cg, double zr, double zq)
     const double before = cg->rz;
     cg->rz = zr / cg->scale;
     cg->beta = (cg->method.flexible ? -cg->alpha * zq / cg->scale : cg->rz) / before;
-    if (cg->told.progress < 2) /* the first direction is z */
+    if (cg->status.progress < 2) /* the first direction is z */
         cg->beta = 0;
 }
 
 GFNN_CG_FN void gfnn_keep_residual(const gfnn_cg_t *cg, int64_t iterations)
 {
     if (cg->history && iterations < GFNN_MOST_RESIDUALS)
-        cg->history[iterations] = cg->told.residual;
+        cg->history[iterations] = cg->status.residual;
 }
 
 GFNN_CG_FN void gfnn_form_start(gfnn_cg_t *cg)
@@ -122,31 +123,31 @@ GFNN_CG_FN void gfnn_form_start(gfnn_cg_t *cg)
     cg->scale = cg->method.unscaled ? 1 : gfnn_unit_scale(cg->most);
     cg->rz = cg->alpha = cg->beta = cg->due = 0;
     cg->level = cg->method.drop;
-    cg->told.residual = cg->ff == 0 ? 0 : 1;
-    cg->told.progress = cg->ff == 0;
+    cg->status.residual = cg->ff == 0 ? 0 : 1;
+    cg->status.progress = cg->ff == 0;
     gfnn_keep_residual(cg, 0);
 }
 
 GFNN_CG_FN void gfnn_form_end(gfnn_cg_t *cg)
 {
     const gfnn_method_t *method = &cg->method;
-    const int64_t iterations = cg->told.progress / 2 + 1;
+    const int64_t iterations = cg->status.progress / 2 + 1;
     cg->rr = cg->sums[0];
-    cg->told.residual = sqrt(cg->rr / cg->ff);
+    cg->status.residual = sqrt(cg->rr / cg->ff);
     gfnn_keep_residual(cg, iterations);
-    const bool finite = cg->told.residual - cg->told.residual == 0;
-    cg->told.progress = 2 * iterations + (iterations >= method->most_iterations ||
-                                          cg->told.residual < method->tolerance ||
-                                          cg->told.residual < cg->level || !finite);
+    const bool finite = cg->status.residual - cg->status.residual == 0;
+    cg->status.progress = 2 * iterations + (iterations >= method->most_iterations ||
+                                            cg->status.residual < method->tolerance ||
+                                            cg->status.residual < cg->level || !finite);
     if (method->fused)
         gfnn_form_beta(cg, cg->sums[1], 0);
 }
 
-/* Takes z . r of a new r, which is the first, or took the place of the last. */
+/* Takes z . r of a new r, which is the first, or replaced the last. */
 GFNN_CG_FN void gfnn_form_begun(gfnn_cg_t *cg, double zr)
 {
     const double rz = zr / cg->scale;
-    cg->beta = cg->told.progress < 2 ? 0 : cg->beta * rz / cg->rz;
+    cg->beta = cg->status.progress < 2 ? 0 : cg->beta * rz / cg->rz;
     cg->rz = rz;
 }
 
@@ -154,12 +155,12 @@ GFNN_CG_FN void gfnn_form_begun(gfnn_cg_t *cg, double zr)
 GFNN_CG_FN void gfnn_form_renewed(gfnn_cg_t *cg)
 {
     cg->rr = cg->sums[0];
-    cg->told.residual = sqrt(cg->rr / cg->ff);
-    gfnn_keep_residual(cg, cg->told.progress / 2);
-    cg->level = cg->method.drop * cg->told.residual;
+    cg->status.residual = sqrt(cg->rr / cg->ff);
+    gfnn_keep_residual(cg, cg->status.progress / 2);
+    cg->level = cg->method.drop * cg->status.residual;
     cg->due = 0;
-    if (!(cg->told.residual < cg->method.tolerance))
-        cg->told.progress &= ~(int64_t)1;
+    if (!(cg->status.residual < cg->method.tolerance))
+        cg->status.progress &= ~(int64_t)1;
 }
 
 /* Forms what follows from the sums of a stage. */
@@ -169,7 +170,7 @@ GFNN_CG_FN void gfnn_form(gfnn_cg_t *cg, gfnn_stage_t stage)
         gfnn_form_start(cg);
     } else if (stage == GFNN_RENEWED) {
         gfnn_form_renewed(cg);
-    } else if (gfnn_cg_has_ended(&cg->told)) {
+    } else if (gfnn_cg_has_ended(&cg->status)) {
         return;
     } else if (stage == GFNN_BEGUN) {
         cg->rr = cg->sums[0];
