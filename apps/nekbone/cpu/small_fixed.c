@@ -53,11 +53,13 @@ NEK_INLINE void tiles_fixed(const int rows, const int columns, const int n,
         (void)p;                                                                      \
         body(rows, columns, N, A, B, C, add);                                         \
     }
-#define DEFINE_CASES(body, N)                                              \
-    DEFINE(body, tall, N, N *N, N, 0)                                      \
-    DEFINE(body, tall, N, N *N, N, 1) DEFINE(body, square, N, N, N, 0)     \
-        DEFINE(body, square, N, N, N, 1) DEFINE(body, long, N, N, N *N, 0) \
-            DEFINE(body, long, N, N, N *N, 1)
+#define DEFINE_CASES(body, N)         \
+    DEFINE(body, tall, N, N *N, N, 0) \
+    DEFINE(body, tall, N, N *N, N, 1) \
+    DEFINE(body, square, N, N, N, 0)  \
+    DEFINE(body, square, N, N, N, 1)  \
+    DEFINE(body, long, N, N, N *N, 0) \
+    DEFINE(body, long, N, N, N *N, 1)
 #define DEFINE_ROWS(N)  DEFINE_CASES(rows_fixed, N)
 #define DEFINE_SUMS(N)  DEFINE_CASES(sums_fixed, N)
 #define DEFINE_TILES(N) DEFINE_CASES(tiles_fixed, N)
