@@ -113,11 +113,6 @@ static void own_values(const nek_grid_t *g, const double *x, int64_t e, double *
         values[q] = in[nek_grid_in_box(g, g->n, q)];
 }
 
-static double share(int n, int q)
-{
-    return nek_share(n, q % n) * nek_share(n, q / n % n) * nek_share(n, q / (n * n));
-}
-
 /* box = J' (share of r) */
 static void restrict_box(const job_t *job, int64_t e, double *box)
 {
@@ -126,7 +121,7 @@ static void restrict_box(const job_t *job, int64_t e, double *box)
     double u[NEK_MAX_N3];
     own_values(&job->level->grid, job->in, e, u);
     for (int q = 0; q < n * n * n; q++)
-        u[q] *= share(n, q);
+        u[q] *= nek_share(n, q % n) * nek_share(n, q / n % n) * nek_share(n, q / (n * n));
     products(c, n, M, true, u, box);
 }
 

@@ -1,6 +1,5 @@
 /*
- * fdm.c - fast diagonalisation: modes and eigenvalues of an element's patch along each direction,
- * and of the whole box at degree 1.
+ * fdm.c - fast diagonalisation: modes and eigenvalues of an element's patch along each direction.
  *
  * The operator of a straight box is K x M x M + M x K x M + M x M x K, with the stiffness and mass
  * matrices of its edges. S' M S = 1 and S' K S = diagonal make it diagonal, so its inverse is S, a
@@ -57,47 +56,42 @@ void nek_symmetric_eigen(int m, double *A, double *eigen, double *V)
 
 /* --- one direction --- */
 
-/* Fills modes [m][m] of M^-1 K for a chain of edges of one degree. `first` is the chain's first point that
- * the modes have, and `free_` says which of their m points are unknowns. Others have modes of 0. */
-typedef struct {
-    int edges, degree, first, m;
-    const double *length; /* [edges] */
-    const bool *free_;    /* [m] */
-} chain_t;
-
-static void assemble(const chain_t *chain, double *K, double *M)
+/* Fills K[m][m] and the diagonal M[m] of a patch, m = N + 3 points of three edges of degree N. */
+static void assemble(int N, const double length[3], double *K, double *M)
 {
-    const int N = chain->degree, n = N + 1, m = chain->m;
+    const int n = N + 1, m = N + 3;
     double z[NEK_MAX_N], w[NEK_MAX_N], D[NEK_MAX_N * NEK_MAX_N];
     nek_gll(n, z, w, D);
     memset(K, 0, (size_t)(m * m) * sizeof *K);
     memset(M, 0, (size_t)m * sizeof *M);
-    for (int e = 0; e < chain->edges; e++)
+    for (int e = 0; e < 3; e++)
         for (int i = 0; i < n; i++) {
-            const int I = e * N + i - chain->first;
+            const int I = (e - 1) * N + i + 1;
             if (I < 0 || I >= m)
                 continue;
-            M[I] += chain->length[e] / 2 * w[i];
+            M[I] += length[e] / 2 * w[i];
             for (int j = 0; j < n; j++) {
-                const int J = e * N + j - chain->first;
+                const int J = (e - 1) * N + j + 1;
                 double sum = 0;
                 for (int l = 0; l < n; l++)
                     sum += D[l * n + i] * w[l] * D[l * n + j];
                 if (J >= 0 && J < m)
-                    K[I * m + J] += 2 / chain->length[e] * sum;
+                    K[I * m + J] += 2 / length[e] * sum;
             }
         }
 }
 
-/* Fills S[m][m] (point, mode) and the eigenvalues; work holds 4 m^2. */
-static void find_modes(const chain_t *chain, double *S, double *eigen, double *work)
+/* Fills modes S[m][m] (point, mode) of M^-1 K and their eigenvalues. Points that are not unknowns
+ * (is_free[m]) have modes of 0. work has 4 m^2. */
+static void find_modes(int N, const double length[3], const bool *is_free, double *S, double *eigen,
+                       double *work)
 {
-    const int m = chain->m;
+    const int m = N + 3;
     double *K = work, *C = work + m * m, *V = C + m * m, *M = V + m * m;
     int *at = (int *)(void *)(M + m), count = 0;
-    assemble(chain, K, M);
+    assemble(N, length, K, M);
     for (int i = 0; i < m; i++)
-        if (chain->free_[i])
+        if (is_free[i])
             at[count++] = i;
     for (int i = 0; i < count; i++)
         for (int j = 0; j < count; j++)
@@ -177,9 +171,7 @@ static void fill_patch(const nek_grid_t *grid, int64_t at, int64_t E, const doub
     double work[5 * NEK_MOST_PATCH * NEK_MOST_PATCH];
     for (int i = 0; i < P; i++)
         is_free[i] = first + i > 0 && first + i < E * N;
-    const chain_t chain = {
-        .edges = 3, .degree = N, .first = N - 1, .m = P, .length = length, .free_ = is_free};
-    find_modes(&chain, S, eigen, work);
+    find_modes(N, length, is_free, S, eigen, work);
     for (int i = 0; i < P; i++)
         for (int m = 0; m < P && is_free[i]; m++)
             S[i * P + m] /= sqrt(patches_with(first + i, E, N));
