@@ -63,6 +63,7 @@ static inline flow_t flow_new(const rt_mesh_t *mesh, const char *walls, const ch
                          .R = array(NB * rows),
                          .rate = array(rows),
                          .scale = array(rows),
+                         .sums = array(rows / MCPI_NORM_CHUNK + 2),
                          .O = array(BLOCK * t.part->start[rows]),
                          .LU = array(BLOCK * rows),
                          .right = array(NB * rows),
@@ -73,8 +74,8 @@ static inline flow_t flow_new(const rt_mesh_t *mesh, const char *walls, const ch
 static inline void flow_destroy(flow_t *t)
 {
     void *const arrays[] = {
-        t->f.w,  t->f.gradient, t->f.R, t->f.rate,           t->f.scale,          t->f.O,
-        t->f.LU, t->f.right,    t->dq,  (void *)t->f.source, (void *)t->f.outside};
+        t->f.w, t->f.gradient, t->f.R,     t->f.rate, t->f.scale,          t->f.sums,
+        t->f.O, t->f.LU,       t->f.right, t->dq,     (void *)t->f.source, (void *)t->f.outside};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
         rt_free(arrays[k], RT_HOST);
     mcpi_geometry_destroy(t->geometry);

@@ -29,7 +29,7 @@ END
 
 # --- a search makes folders and a file that the next run finds ---
 valid tuned "$program" $tune 0.3 --rung scalar
-says tuned "scalar: tried "
+grep -q '^scalar  *[0-9]' tuned.out || fail "no row of scalar: $(cat tuned.out)"
 says tuned "written to $work/cache/rooftop/nekbone.tuning"
 cached=cache/rooftop/nekbone.tuning
 [ "$(wc -l <$cached)" = 3 ] || fail "the file is not of one entry: $(cat $cached)"
