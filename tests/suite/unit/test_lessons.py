@@ -151,7 +151,11 @@ class Drawings(unittest.TestCase):
             for name, lesson in lessons.read(app).of.items():
                 self.assertIn('<svg', drawings.parsed(lesson.drawing).svg, f'{app} {name}')
         for text, said in (('mesh 8x8, a core per whole; attic: u', 'place'), ('mesh, a core', 'not "data')):
-            self.assertRaisesRegex(ValueError, said, drawings.parsed, text)
+            self.assertRaisesRegex(Fault, said, drawings.parsed, text)
+
+    def test_a_new_app_has_a_lesson(self):
+        for section in lessons.text_of(SOURCE / 'tools/rooftop_suite/template/lesson.md').split('\n## ')[1:]:
+            drawings.parsed(lessons.lesson_in(section.partition('\n')[2], 'template').drawing)
 
 
 class Figures(unittest.TestCase):

@@ -9,6 +9,8 @@ import re
 from html import escape
 from typing import Callable, NamedTuple
 
+from .. import ENVIRONMENT, Fault
+
 PLACES = ('registers', 'shared', 'cache', 'network', 'memory')  # from the arithmetic outwards
 Owner = Callable[[int, int], int]  # (column, row) of a cell to who has it; 0 is drawn strongest
 OWNERS: dict[str, Owner] = {
@@ -51,13 +53,13 @@ class Spec(NamedTuple):
 
 
 def parsed(text: str) -> Spec:
-    """Returns a drawing's line; ValueError says what is wrong with it."""
+    """Returns a drawing's line; Fault says what is wrong with it."""
     first, *rest = [part.strip() for part in ' '.join(text.split()).split(';')]
     found = re.fullmatch(r'(.+) (\d)x(\d), (.+ per (\w+))', first)
     if not found or found[5] not in OWNERS:
-        raise ValueError(f'not "data 8x8, who per {"|".join(OWNERS)}": {first}')
+        raise Fault(ENVIRONMENT, f'Drawing: not "data 8x8, who per {"|".join(OWNERS)}": {first}')
     places = [(place, kept.strip()) for place, _, kept in (part.partition(':') for part in rest)]
     for place, kept in places:
         if place not in PLACES or not kept:
-            raise ValueError(f'not "place: what", place one of {", ".join(PLACES)}: {place}')
+            raise Fault(ENVIRONMENT, f'Drawing: not "place: what", place one of {", ".join(PLACES)}: {place}')
     return Spec(found[1], int(found[2]), int(found[3]), found[4], found[5], places)

@@ -113,7 +113,7 @@ def find(app: str, bindir: Optional[str] = None) -> str:
             started.add(app)
             return os.path.abspath(path)
     if app not in APPS:
-        raise Fault(USAGE, f"there is no app '{app}'; known: {', '.join(known(bindir))}")
+        raise Fault(USAGE, f"there is no app '{app}'; known: {', '.join(known(bindir))}; --bindir FOLDER: of another build")
     raise Fault(ENVIRONMENT, f'no program {app} in {bindir}' if bindir else
                 f'no program {app} in this folder, near this tool or on PATH: run make, or give --bindir')
 
