@@ -7,12 +7,13 @@ each thing that is missing, and then ends with status 1:
   lessons      docs/lessons/APP.md has a section for each rung of APP, and no other
   work         work.c, or that of a part, has rows for each rung, and for no other
   mutants      tests/mutants/APP.txt has wrong programs for each rung that runs anywhere, but for the references
+  ladder       a table of apps/APP/README.md names or links each rung in a first cell, but for those of OpenACC
   options      the table in apps/APP/README.md names the options of apps/APP/app.c, and no other
   example      each RUNG(..) of CONTRIBUTING.md is a line of a ladder.def
   tarball      `make distdir` takes every file that git tracks, and nothing that a build leaves
   environment  what a user exported, such as OMP_PROC_BIND, does not reach a test
 
-Each of the first five first has to find a fault in a copy of these files with one changed.
+Each of the first six first has to find a fault in a copy of these files with one changed.
 """
 from __future__ import annotations
 
@@ -63,6 +64,12 @@ def check_mutants(root: Path, app: str) -> Iterator[str]:
                 if kind == "CPU" and "reference" not in name and name not in tried)
 
 
+def check_ladder(root: Path, app: str) -> Iterator[str]:
+    cells = "".join(re.findall(r"^\|.*?\|", (root / f"apps/{app}/README.md").read_text(), re.M))
+    yield from (f"apps/{app}/README.md, ladder: {name} has no row" for name, kind in rungs_of(root, app)
+                if kind != "OPENACC" and f"`{name}`" not in cells and f"/{name.lower().replace('-', '_')}." not in cells)
+
+
 def check_options(root: Path, app: str) -> Iterator[str]:
     options = re.findall(r'RT_[A-Z]+\(\s*CONFIG,\s*\w+,\s*"([a-z0-9-]+)"', (root / f"apps/{app}/app.c").read_text())
     section = re.search(r"^## Options\n(.*?)^## ", (root / f"apps/{app}/README.md").read_text(), re.M | re.S)
@@ -87,7 +94,8 @@ def check_example(root: Path) -> Iterator[str]:
 def check_sources(root: Path) -> List[str]:
     faults = list(check_example(root))
     for app in apps_of(root):
-        faults += [*check_lessons(root, app), *check_work(root, app), *check_mutants(root, app), *check_options(root, app)]
+        faults += [*check_lessons(root, app), *check_work(root, app), *check_mutants(root, app),
+                   *check_ladder(root, app), *check_options(root, app)]
     return faults
 
 
@@ -140,6 +148,7 @@ SABOTAGE = (
     Sabotage("apps/alya-rhs/work.c", '.rung = "cpu-closed"', '.rung = "cpu-open"', "cpu-closed has no row"),
     Sabotage("apps/nekbone/work.c", "reference scalar jammed", "reference jammed", "scalar has no row"),
     Sabotage("tests/mutants/gfnn-wave.txt", "--rung cpu-atomic", "--rung cpu-simd", "cpu-atomic has no rows"),
+    Sabotage("apps/nekbone/README.md", "| `scalar` |", "| |", "ladder: scalar has no row"),
     Sabotage("apps/nekbone/README.md", "`--lambda X`", "`--mu X`", "lambda has no row"),
     Sabotage("apps/nekbone/README.md", "`--lambda X`", "`--mu X`", "mu is no option"),
     Sabotage("CONTRIBUTING.md", " RUNG(", " RUNG(no-", "not a line of any ladder.def"),

@@ -296,7 +296,7 @@ def lines_of(root: Path) -> Dict[str, int]:
 def check_sizes(root: Path) -> List[str]:
     lines = lines_of(root)
     rows = [row.split("\t") for row in (root / "tests/size.tsv").read_text().splitlines() if not row.startswith("#")]
-    return [f"{folder}: {lines.get(folder, 0)} lines, budget {most}" for folder, most in rows
+    return [f"{folder}: {lines.get(folder, 0)} lines, tests/size.tsv allows {most}" for folder, most in rows
             if lines.get(folder, 0) > int(most)]
 
 
@@ -316,7 +316,7 @@ SABOTAGE = (
     Sabotage("common/machine/m.h", '#include "machine/n.h"\n', "include each other"),
     Sabotage("apps/one/app.c", '#include "../two/two.h"\n', "another app"),
     Sabotage("apps/two/two.h", '#include "ladder.def"\n', "would compile it"),
-    Sabotage("apps/one/app.c", "\n" * 10, "apps/one: 11 lines, budget 10"),
+    Sabotage("apps/one/app.c", "\n" * 10, "apps/one: 11 lines, tests/size.tsv allows 10"),
     Sabotage("apps/one/ladder.def", 'RUNG(slow-one, CPU, "", t, "missing")\n', "slow_one.c is missing"),
 )
 

@@ -227,13 +227,16 @@ def chosen(mutants: List[Mutant], count: int) -> List[Mutant]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--build", type=Path, default=Path(os.environ.get("abs_top_builddir") or SOURCE))
+    here = Path.cwd() if Path("Makefile").is_file() else SOURCE
+    parser.add_argument("--build", type=Path, default=Path(os.environ.get("abs_top_builddir") or here))
     parser.add_argument("--count", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("word", nargs="*")
     options = parser.parse_args()
     build = options.build.resolve()
+    if not (build / "Makefile").is_file():
+        parser.error(f"{build} is no build: run this in the folder of one, or give --build FOLDER")
     os.environ["OMP_NUM_THREADS"] = "1"  # a mutant that more threads show says --threads
     tables = sorted((SOURCE / "tests/mutants").glob("*.txt"))
     mutants = [m for table in tables for m in mutants_of(table)

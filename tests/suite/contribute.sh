@@ -49,10 +49,11 @@ change apps/new-one/app.c 's/^\( *\)RT_INT(CONFIG, n,/\1RT_REAL(CONFIG, trial, "
 
 "$python" "$src/tests/complete.py" "$src" /nowhere >complete.out
 for said in "nekbone.md: backwards has no section" "nekbone/work.c: backwards has no row" "nekbone.txt: backwards has no rows" \
+    "nekbone/README.md, ladder: backwards has no row" "alya-rhs/README.md, ladder: cpu-trial has no row" \
     "alya-rhs.md: cpu-trial has no section" "alya-rhs.txt: cpu-trial has no rows" "new-one/README.md, options: trial has no row"; do
     grep -qF "$said" complete.out || fail "complete.py does not say: $said"
 done
-[ "$(wc -l <complete.out)" = 7 ] || fail "complete.py says more: $(cat complete.out)"
+[ "$(wc -l <complete.out)" = 9 ] || fail "complete.py says more: $(cat complete.out)"
 
 cd "$build" || exit 1
 # made PROGRAM: builds it, and sets objects to those of its app that were compiled.
