@@ -31,8 +31,10 @@ ends()
 }
 
 # A refusal that the other ranks do not share: they must not wait for ever. They wait 5 s, beside the other tests.
+mkdir "$work.mpi/alone"
 (
     failed=0
+    export OMPI_MCA_orte_tmpdir_base=$work.mpi/alone # as in lib.sh
     ends 2 "^test_comm: rank 1: on purpose, alone" "$tests"/test_comm refuse-alone
     exit $failed
 ) &
