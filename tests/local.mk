@@ -72,12 +72,12 @@ rt_gpu_scripts = \
 # The longest come first, and those with ranks take turns with the others: ranks that wait for each other slow each other.
 rt_scripts = \
 	tests/mutants/mutants.sh \
-	tests/gfnn-wave/mpi.sh \
 	tests/suite/programs.sh \
-	tests/suite/climb.sh \
-	tests/gfnn-wave/cli.sh \
 	tests/suite/configure.sh \
+	tests/suite/climb.sh \
+	tests/gfnn-wave/mpi.sh \
 	tests/fun3d-mcpi/cli.sh \
+	tests/gfnn-wave/cli.sh \
 	tests/nekbone/mpi.sh \
 	tests/suite/report.sh \
 	tests/suite/unit.sh \
