@@ -36,6 +36,7 @@ common_librooftop_a_SOURCES = \
 	common/machine/kokkos.h \
 	common/machine/replay.h common/machine/replay.c \
 	common/machine/streams.h common/machine/streams.c \
+	common/machine/synchronize.c \
 	common/machine/timer.h common/machine/timer.c \
 	common/mesh/builder.h common/mesh/builder.c \
 	common/mesh/gmsh.c \

@@ -356,19 +356,6 @@ void rt_device_release(void)
     rt_text(&self.why_not, "no device is selected");
 }
 
-void rt_device_synchronize(void)
-{
-#if RT_HAVE_CUDA
-    if (rt_device_stream()) {
-        RT_CUDA(cudaStreamSynchronize(rt_stream()));
-        RT_CUDA(cudaGetLastError());
-        return;
-    }
-#endif
-    if (rt_kokkos_on_gpu())
-        rt_kokkos_fence();
-}
-
 void rt_device_print(FILE *out)
 {
     const rt_cpu_t *cpu = rt_device_cpu();
