@@ -1,6 +1,6 @@
 # gpu_forms.sh - on a GPU, every form and reach of the predictor, and every preconditioner in both types of vectors.
 . "${abs_top_srcdir:-.}/tests/gfnn-wave/lib.sh" || exit 1
-find_gpu_rungs
+find_gpu_rungs long
 
 gpu_rungs=$(gpu_rungs_of predictor) at_once=3 each ladder <<<"--elements 37x18x23 --only predictor --precond {gf8,gfm4,gfm8}"
 for reach in 4 5 6; do

@@ -1,6 +1,6 @@
 # gpu_ranks.sh - the rungs that run on a GPU on two ranks: on one GPU, and on two by every transport.
 . "${abs_top_srcdir:-.}/tests/gfnn-wave/lib.sh" || exit 1
-find_gpu_rungs
+find_gpu_rungs long
 why=$(have_mpi) || skip "not on two ranks: $why"
 
 # One GPU: interior and boundary in regions of their own, halos 1 and 3 deep.

@@ -1,7 +1,7 @@
 # gpu_degrees.sh - tests every rung that runs on a GPU, at every degree that has its own kernel and at two that
 # have none; and every value of every parameter that a tuner may choose.
 . "${abs_top_srcdir:-.}/tests/nekbone/lib.sh" || exit 1
-find_gpu_rungs
+find_gpu_rungs long
 gpu_rungs=$(gpu_rungs_of iteration)
 
 # degree NAME DEGREE: on a bent mesh, so that each element has its own factors.

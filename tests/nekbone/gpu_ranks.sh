@@ -1,6 +1,6 @@
 # gpu_ranks.sh - tests the rungs that run on a GPU on two ranks: on one GPU, and on two by every transport.
 . "${abs_top_srcdir:-.}/tests/nekbone/lib.sh" || exit 1
-find_gpu_rungs
+find_gpu_rungs long
 why=$(have_mpi) || skip "not on two ranks: $why"
 
 # same REFERENCE POINTS N NAME RUNG OPTION...: two ranks have the history of one rank, which is in REFERENCE.json.
