@@ -10,7 +10,6 @@
 #include "machine/device.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -25,9 +24,7 @@
 #include "machine/comm.h"
 #include "machine/kokkos.h"
 #include "machine/openacc.h"
-#if RT_HAVE_CUDA
 #include "machine/cuda.h"
-#endif
 
 enum { MAX_GPUS = 64, MAX_STOPS = 8 };
 
@@ -78,10 +75,8 @@ static plan_t plan_parse(const char *option)
     const char *at = option;
     for (;;) {
         char *end;
-        errno = 0;
         const long ordinal = isdigit((unsigned char)*at) ? strtol(at, &end, 10) : -1;
-        if (ordinal < 0 || ordinal > INT_MAX || errno || (*end != ',' && *end != '\0') ||
-            plan.n == MAX_GPUS)
+        if (ordinal < 0 || ordinal > INT_MAX || (*end != ',' && *end != '\0') || plan.n == MAX_GPUS)
             rt_refuse(RT_USAGE,
                       "--device %s: neither auto, nor cpu, nor numbers of GPUs such as 0 or 0,1",
                       option);
