@@ -1,5 +1,5 @@
-# halo_mpi.sh - the ranks and the halo on 2 and 4 ranks, long on 3 too, and how they end when one of them cannot
-# go on.
+# halo_mpi.sh - the ranks and the halo on 2 ranks and 4 (on a GPU only if long: they may share one), long on 3 too, and how
+# they end when one of them cannot go on.
 app=halo
 . "${abs_top_srcdir:-.}/tests/common/lib.sh" || exit 1
 why=$(have_mpi) || skip "$why"
@@ -40,10 +40,11 @@ mkdir "$work.mpi/alone"
 ) &
 alone=$!
 
-for ranks in $([ "${RT_CHECK_LONG:-0}" = 0 ] && echo 2 4 || echo 2 3 4); do
+long=${RT_GPU_RECORD:-${RT_CHECK_LONG:-0}}
+for ranks in $([ $long = 0 ] && echo 2 4 || echo 2 3 4); do
     for t in test_comm test_halo; do
         echo "$t on $ranks ranks"
-        run $ranks "$tests"/$t || fail "$t on $ranks ranks"
+        run $ranks env $([ $ranks$long != 40 ] || echo CUDA_VISIBLE_DEVICES=) "$tests"/$t || fail "$t on $ranks ranks"
     done
 done
 
@@ -57,5 +58,4 @@ ends 2 "^test_halo: halo: global id 5 has 0 owners" "$tests"/test_halo no-owner
 ends 2 "some ranks name owners and some do not" "$tests"/test_halo some-owners
 ends 3 "transport nccl: \(not in this build\|it moves device memory\)" "$tests"/test_halo transport nccl
 wait $alone || failed=1
-
 exit $failed
