@@ -48,10 +48,9 @@ rt_gfnn_tests = \
 	tests/gfnn-wave/test_box \
 	tests/gfnn-wave/test_element \
 	tests/gfnn-wave/test_iterations \
+	tests/gfnn-wave/test_kernels \
 	tests/gfnn-wave/test_model \
-	tests/gfnn-wave/test_operator \
 	tests/gfnn-wave/test_physics \
-	tests/gfnn-wave/test_predictor \
 	tests/gfnn-wave/test_solve \
 	tests/gfnn-wave/test_vectors \
 	tests/gfnn-wave/test_weights
