@@ -4,6 +4,7 @@
 #include "config.h"
 #include <float.h>
 #include <math.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include "check.h"
 #include "base/error.h"
@@ -89,6 +90,13 @@ static bool given(const char *name)
 #define REFUSES(text, ...) CHECK_DIES(RT_USAGE, text, { parse(__VA_ARGS__); })
 #define CASE_REFUSES(text, content) \
     CHECK_DIES(RT_USAGE, text, { parse("--case", file_of(content)); })
+
+/* Takes the place of the library's: a FIFO is waited for as long as it should be, but not here. */
+int poll(struct pollfd *files, nfds_t n, int timeout)
+{
+    (void)files;
+    return n == 1 && timeout == 1000 * RT_FILE_PATIENCE ? 0 : 1;
+}
 
 static void test_defaults(void)
 {
