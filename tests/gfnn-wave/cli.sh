@@ -20,6 +20,7 @@ on_cpu reach $small --precond gf8 --reach 6 --ladder --only predictor
 on_cpu voxels --model "$samples/ball.voxels" --precond bj --rung solve-simd
 on_cpu default-is-fine $small --precond bj --coef nn-reg --rung reference
 on_cpu odd --elements 3x5x7 --steps 1 --faces free --ladder
+on_cpu least --elements 1x1x1 --steps 1 --faces free --ladder
 # Too few iterations for any program: that is no wrong answer.
 "$program" $cpu $small --max-iterations 1 --rung solve-simd >few.out 2>&1
 [ $? = 1 ] && [ "$(tail -n 1 few.out)" = "gfnn-wave: NOT CONVERGED" ] && ! grep -q FAILED few.out ||
@@ -97,7 +98,7 @@ rows "$program" $cpu <<END
 2|--heads 0: out of range|--heads 0
 2|--heads 1x2x1: only --model head can be repeated|--heads 1x2x1 --model {uniform,$samples/ball.voxels}
 2|--ranks 2x1x1 is 2 boxes|--ranks 2x1x1
-2|--ranks 2x: must be auto|--ranks 2x
+2|: must be auto, or boxes along|--ranks {2x,2x2,2x2x1y,-2x-2x1}
 2|--precond gfm3: networks of 2, 4 and 8 kernels are shipped|--precond gfm3
 2|: must be bj, chebN|--precond {ilu,gfm9,gfm0,gf8x,cheb65,cheb-1,gf,bj3}
 2|Vs 150 m/s must be above 0 and at most Vp / sqrt(2) = 141.4|--model uniform:150

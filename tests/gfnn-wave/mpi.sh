@@ -42,7 +42,8 @@ launch="$mpirun -n 4" each on_cpu <<END
 END
 launch="$mpirun -n 3" on_cpu voxels --model "$samples/ball.voxels" --precond bj --rung solve-simd
 
-refused 2 "cannot share" $mpirun -n 4 "$program" $box --elements 3x9x9 --ranks 4x1x1
+refused 2 "4 ranks along x cannot share 3 nodes" $mpirun -n 4 "$program" $box --elements 3x9x9 --ranks 4x1x1
+refused 2 "3 ranks cannot share a box of 2x2x2 nodes" $mpirun -n 3 "$program" --elements 1x1x1 --faces free
 rows $mpirun -n 2 "$program" $box --device cpu <<END
 2|--ranks 3x1x1 is 3 boxes|--ranks 3x1x1
 2|missing.gfnn|--weights missing.gfnn

@@ -193,36 +193,6 @@ static void test_choice(void)
     CHECK(config.n_ranks[0] == 4 && config.n_ranks[1] == 1 && config.n_ranks[2] == 3);
 }
 
-static void check_refused(int64_t nx, int64_t ny, int64_t nz, int faces, const char *asked,
-                          int ranks, const char *text)
-{
-    gfnn_config_t config = gfnn_test_config(8, 8, 8, faces);
-    const int64_t e[3] = {nx, ny, nz};
-    for (int d = 0; d < 3; d++) {
-        config.n_elements[d] = e[d];
-        config.n_nodes[d] = e[d] + (faces != GFNN_PERIODIC);
-    }
-    config.ranks = asked;
-    CHECK_DIES(RT_USAGE, text, { gfnn_box_choose(&config, ranks); });
-}
-
-static void test_refusals(void)
-{
-    check_refused(8, 2, 8, GFNN_PERIODIC, "auto", 1, "2 along y, and periodic faces need 3");
-    check_refused(8, 8, 0, GFNN_FREE, "auto", 1, "0 along z, and there must be 1");
-    check_refused(3, 3, 3, GFNN_PERIODIC, "auto", 5, "5 ranks cannot share a box of 3x3x3 nodes");
-    check_refused(3, 3, 3, GFNN_FREE, "1x5x1", 5, "5 ranks along y cannot share 4 nodes");
-    check_refused(8, 8, 8, GFNN_FREE, "2x2x2", 4, "--ranks 2x2x2 is 8 boxes, and 4 ranks run");
-    check_refused(8, 8, 8, GFNN_FREE, "2x2", 4, "--ranks 2x2: must be auto, or boxes along x");
-    check_refused(8, 8, 8, GFNN_FREE, "2x2x1y", 4, "--ranks 2x2x1y: must be auto");
-    check_refused(8, 8, 8, GFNN_FREE, "-2x-2x1", 4, "--ranks -2x-2x1: must be auto");
-    check_refused(2000, 2000, 2000, GFNN_FREE, "auto", 1, "use fewer elements or more ranks");
-    check_refused(INT64_C(1) << 40, INT64_C(1) << 40, INT64_C(1) << 40, GFNN_FREE, "auto", 1,
-                  "use fewer elements or more ranks");
-    gfnn_config_t config = gfnn_test_config(1, 1, 1, GFNN_FREE); /* the least: one element */
-    CHECK(config.n_ranks[0] == 1);
-}
-
 /* --- the exchange --- */
 
 enum { UNTOUCHED = 29999 };
@@ -326,7 +296,6 @@ int main(int argc, char **argv)
         test_grids();
         test_boxes();
         test_choice();
-        test_refusals();
     }
     test_exchange();
     CHECK(rt_mem_used(RT_HOST) == 0);
