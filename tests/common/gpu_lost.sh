@@ -75,7 +75,7 @@ can_run()
 }
 
 can_run nekbone onepass || skip "$reason"
-[ "${RT_GPU_RECORD:-${RT_CHECK_LONG:-0}}" != 0 ] || skip "it is long: make gpu-record runs it"
+is_long || skip "it is long: make gpu-record runs it"
 transports=
 ! mpi=$(have_mpi) || find_transports
 [ -z "$mpi" ] || echo "not on two ranks: $mpi"

@@ -40,11 +40,10 @@ mkdir "$work.mpi/alone"
 ) &
 alone=$!
 
-long=${RT_GPU_RECORD:-${RT_CHECK_LONG:-0}}
-for ranks in $([ $long = 0 ] && echo 2 4 || echo 2 3 4); do
+for ranks in $(is_long && echo 2 3 4 || echo 2 4); do
     for t in test_comm test_halo; do
         echo "$t on $ranks ranks"
-        run $ranks env $([ $ranks$long != 40 ] || echo CUDA_VISIBLE_DEVICES=) "$tests"/$t || fail "$t on $ranks ranks"
+        run $ranks env $([ $ranks != 4 ] || is_long || echo CUDA_VISIBLE_DEVICES=) "$tests"/$t || fail "$t on $ranks ranks"
     done
 done
 

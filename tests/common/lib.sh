@@ -208,13 +208,15 @@ ran()
     done
 }
 
+is_long() { [ "${RT_GPU_RECORD:-${RT_CHECK_LONG:-0}}" != 0 ]; } # make gpu-record or make check-long runs this
+
 # find_gpu_rungs [long]: sets gpu_rungs to those that run on a GPU; skips if CUDA can run none, and a long test in make check.
 find_gpu_rungs()
 {
     "$program" --list --ladder >list.out
     reason=$(awk '/^[^ ]/ { cuda = $2 == "cuda" } cuda && sub(/^ *absent: /, "") { print; exit }' list.out)
     [ -z "$reason" ] || skip "$reason"
-    [ -z "${1:-}" ] || [ "${RT_GPU_RECORD:-${RT_CHECK_LONG:-0}}" != 0 ] || skip "it is long: make gpu-record runs it"
+    [ -z "${1:-}" ] || is_long || skip "it is long: make gpu-record runs it"
     gpu_rungs=$(gpu_rungs_of)
     case $gpu_rungs in *kokkos*) ;; *) echo "not by Kokkos: $(grep -m 1 -A 5 ' kokkos ' list.out | tail -n 1)" ;; esac
 }
