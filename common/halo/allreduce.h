@@ -1,5 +1,5 @@
 /*
- * halo/allreduce.h - sums of a few doubles over the GPUs of one host, inside a kernel (halo/allreduce.cuh).
+ * halo/allreduce.h - sums of a few doubles over the GPUs of one host in a kernel (allreduce.cuh).
  */
 #ifndef RT_ALLREDUCE_H
 #define RT_ALLREDUCE_H

@@ -142,10 +142,11 @@ bool rt_scan_int(rt_scan_t *s, int64_t *value, const char *what)
 bool rt_scan_real(rt_scan_t *s, double *value, const char *what)
 {
     char copy[160], word[24], *stop = copy;
-    if (s->binary && !rt_scan_need(s, 1, sizeof *value, what))
-        return false;
-    if (s->binary)
-        return rt_scan_take(s, value, sizeof *value), true;
+    if (s->binary) {
+        if (rt_scan_need(s, 1, sizeof *value, what))
+            rt_scan_take(s, value, sizeof *value);
+        return !s->failed;
+    }
     if (!find_number(s, what))
         return false;
     const size_t n = token(s);

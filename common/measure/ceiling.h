@@ -38,14 +38,13 @@ typedef struct {
     size_t working_set; /* bytes that each bandwidth loop runs over on this rank, all arrays
                          * together: the size asked for, at most 90 % of what is free and, on a
                          * host, 8 GiB */
-    double
-        rate[RT_RATES]; /* bytes/s of the loops over memory, update 0 on a GPU; flop/s, 2 per fused
-                            * multiply-add */
-    double latency;     /* seconds, half a ping-pong of 8 bytes, ranks 0 and 1; 0: not measured */
-    double message;     /* bytes/s, ping-pong of 1 MiB; 0: not measured */
-    int samples;        /* measurements that these are the highest of */
-    double spread;      /* of the bandwidth of the samples: (highest - lowest) / highest */
-    double fma_spread;  /* the same of the arithmetic, FP64 or FP32 */
+    /* bytes/s of the loops over memory, update 0 on a GPU; flop/s, 2 per fused multiply-add */
+    double rate[RT_RATES];
+    double latency;    /* seconds, half a ping-pong of 8 bytes, ranks 0 and 1; 0: not measured */
+    double message;    /* bytes/s, ping-pong of 1 MiB; 0: not measured */
+    int samples;       /* measurements that these are the highest of */
+    double spread;     /* of the bandwidth of the samples: (highest - lowest) / highest */
+    double fma_spread; /* the same of the arithmetic, FP64 or FP32 */
 } rt_ceilings_t;
 
 /* How much measurements of a ceiling may differ. What differs more is measured again. */

@@ -16,10 +16,10 @@
 
 typedef struct {
     int64_t tag;
-    int32_t place;
+    int32_t index;
 } pair_t;
 
-/* A map from tags, which come in any order and with gaps, to places. */
+/* A map from tags, which come in any order and with gaps, to indices. */
 typedef struct {
     int64_t n;
     pair_t *pairs; /* [n] by tag, once they are sorted */
@@ -65,16 +65,16 @@ static bool tags_sort(rt_scan_t *s, tags_t *map, const char *what)
     return true;
 }
 
-/* Returns the place of a tag, or -1: at once where there are no gaps. */
+/* Returns the index of a tag, or -1: at once where there are no gaps. */
 static int32_t tags_find(const tags_t *map, int64_t tag)
 {
     const pair_t wanted = {.tag = tag}, *first = map->pairs;
     if (map->n == 0)
         return -1;
     if (tag >= first->tag && tag - first->tag < map->n && first[tag - first->tag].tag == tag)
-        return first[tag - first->tag].place;
+        return first[tag - first->tag].index;
     const pair_t *found = bsearch(&wanted, first, (size_t)map->n, sizeof *first, by_tag);
-    return found ? found->place : -1;
+    return found ? found->index : -1;
 }
 
 /* --- numbers --- */

@@ -6,7 +6,7 @@
 #include <limits.h>
 #include "tune/tuning.h"
 
-/* --- tune_file.c: the file; the format is told in tune/tune.h. One rank reads and writes. --- */
+/* --- tune_file.c: the file, in the format that tune/tune.h describes. One rank reads and writes. --- */
 
 enum { RT_TUNE_FORMAT = 2 };
 

@@ -23,7 +23,7 @@ VERDICTS = ('VALID', 'UNSTEADY', 'NOT CONVERGED', 'INVALID')  # from the best to
 RIGHT = VERDICTS[:2]  # those of right answers
 
 
-# How results that are published are timed: at least so many windows, and so many seconds.
+# The least that published results are timed for: windows, and seconds of each window and of the warm-up.
 WINDOWS, WINDOW, WARM_UP = 5, 10.0, 3.0
 
 

@@ -40,11 +40,11 @@ def judge_times(rung: Rung) -> Iterator[str]:
     spread = (max(windows) - min(windows)) / median
     if rung.valid and spread > MOST_SPREAD * (1 + ROUNDING):
         yield f'verdict is VALID, the spread is {100 * spread:.1f} %'
-    for name, told, value in (('seconds_per_unit', rung.seconds_per_unit, median), ('spread', rung.spread, spread),
+    for name, stated, value in (('seconds_per_unit', rung.seconds_per_unit, median), ('spread', rung.spread, spread),
                               ('windows', rung.windows, len(windows)),
                               ('fom_flop_per_s', fom, (credited or 0.0) / median)):
-        if told is not None and not math.isclose(told, value, rel_tol=ROUNDING):
-            yield f'{name} is {told:.9g}, its windows say {value:.9g}'
+        if stated is not None and not math.isclose(stated, value, rel_tol=ROUNDING):
+            yield f'{name} is {stated:.9g}, its windows say {value:.9g}'
 
 
 def judge_official(rung: Rung) -> Iterator[str]:
