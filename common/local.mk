@@ -21,6 +21,7 @@ common_librooftop_a_SOURCES = \
 	common/base/text.h common/base/text.c \
 	common/base/threads.h \
 	common/io/draft.h common/io/draft.c \
+	common/io/dump.h common/io/dump.c \
 	common/io/files.h common/io/files.c \
 	common/io/vtk.h common/io/vtk.c \
 	common/io/inputs.h common/io/inputs.c \
@@ -62,7 +63,7 @@ common_librooftop_a_SOURCES = \
 	common/app/grade.c common/app/parameter.h common/app/team.h common/app/team.c common/app/version.c \
 	common/tune/force.h common/tune/force.c common/tune/search.c \
 	common/tune/store.c common/tune/tune.h common/tune/tune.c common/tune/tune_file.c common/tune/tuning.h \
-	common/driver/driver.h common/driver/choose.c common/driver/job.h common/driver/job.c \
+	common/driver/driver.h common/driver/dump.c common/driver/choose.c common/driver/job.h common/driver/job.c \
 	common/driver/main.c common/driver/options.c common/driver/profile.c common/driver/report.c common/driver/rung.c \
 	common/driver/sizes.c common/driver/study.c common/driver/tables.c common/driver/windows.c
 common_librooftop_a_LIBADD = common/halo/kernels_host.o

@@ -97,6 +97,7 @@ rt_scripts = \
 	tests/fun3d-mcpi/peers.sh \
 	tests/nekbone/peers.sh \
 	tests/gfnn-wave/train.sh \
+	tests/dump.sh \
 	tests/structure.sh \
 	tests/suite/aarch64.sh \
 	tests/suite/browser.sh \

@@ -127,7 +127,7 @@ void alya_erase_r(alya_solver_t *s);
 void alya_put_velocity(alya_solver_t *s, const double *u);
 void alya_get(const alya_solver_t *s, const double *array, int stride, double *host);
 
-/* --- judge/, work.c, output/picture.c --- */
+/* --- judge/, work.c, output/ --- */
 void alya_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict);
 void alya_verify_after(void *solver, rt_verdict_t *verdict);
 void alya_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work);
@@ -137,5 +137,6 @@ void alya_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out);
 const char *alya_paper(const rt_run_t *run, const rt_rung_t *rung);
 /* Writes .vtu: the mesh with u and r. Collective. */
 void alya_picture(const void *solver, const char *path);
+void alya_dump(const void *solver, rt_dump_t *dump);
 
 #endif

@@ -167,6 +167,7 @@ static const rt_extras_t extras = {
     .tune_point = tune_point,
     .picture = alya_picture,
     .picture_ends = ".vtu",
+    .dump = alya_dump,
     .compare = alya_compare,
     .paper = alya_paper,
     .roofline_cases = roofline_cases,

@@ -11,7 +11,7 @@ noinst_LIBRARIES += apps/alya-rhs/libalya.a
 apps_alya_rhs_libalya_a_SOURCES = \
 	apps/alya-rhs/alya.h apps/alya-rhs/kernel.h apps/alya-rhs/ladder.def \
 	apps/alya-rhs/app.c apps/alya-rhs/problem.c apps/alya-rhs/solve.c \
-	apps/alya-rhs/work.c apps/alya-rhs/output/picture.c \
+	apps/alya-rhs/work.c apps/alya-rhs/output/dump.c apps/alya-rhs/output/picture.c \
 	apps/alya-rhs/input/box.c \
 	apps/alya-rhs/input/check.c \
 	apps/alya-rhs/input/input.h apps/alya-rhs/input/input.c \

@@ -12,7 +12,7 @@ noinst_LIBRARIES += apps/fun3d-mcpi/libmcpi.a
 apps_fun3d_mcpi_libmcpi_a_SOURCES = \
 	apps/fun3d-mcpi/mcpi.h apps/fun3d-mcpi/kernel.h apps/fun3d-mcpi/ladder.def \
 	apps/fun3d-mcpi/app.c apps/fun3d-mcpi/problem.c apps/fun3d-mcpi/solve.c \
-	apps/fun3d-mcpi/work.c \
+	apps/fun3d-mcpi/work.c apps/fun3d-mcpi/output/dump.c \
 	apps/fun3d-mcpi/cuda/near.h apps/fun3d-mcpi/cuda/near.c apps/fun3d-mcpi/cuda/types.hpp \
 	apps/fun3d-mcpi/judge/judge.h \
 	apps/fun3d-mcpi/judge/oracle.c \

@@ -299,6 +299,7 @@ static const rt_extras_t extras = {
     .tune_point = tune_point,
     .picture = gfnn_picture,
     .picture_ends = ".vti",
+    .dump = gfnn_dump,
     .compare = gfnn_compare,
     .paper = gfnn_paper,
     .roofline_cases = roofline_cases,

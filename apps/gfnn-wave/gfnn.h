@@ -201,5 +201,6 @@ void gfnn_result(const void *solver, rt_result_t *out);
 /* Writes .vti: u, the residual and the materials. A rung that solves nothing writes nothing.
  * Collective. */
 void gfnn_picture(const void *solver, const char *path);
+void gfnn_dump(const void *solver, rt_dump_t *dump);
 
 #endif

@@ -320,6 +320,7 @@ static const rt_extras_t extras = {
     .default_rungs = default_rungs,
     .tune_point = tune_point,
     .isolated = isolated,
+    .dump = nek_dump,
     .paper = paper,
     .roofline_cases = roofline_cases,
     .roofline_settings = "communication=no",

@@ -15,7 +15,7 @@ apps_nekbone_libnekbone_a_SOURCES = \
 	apps/nekbone/precond/precond.h apps/nekbone/precond/grid.h apps/nekbone/precond/boxes.h apps/nekbone/precond/levels.c apps/nekbone/precond/fdm.c apps/nekbone/precond/precond.c apps/nekbone/precond/work.c \
 	apps/nekbone/judge/judge.h apps/nekbone/judge/left.c apps/nekbone/judge/kernels.c \
 	apps/nekbone/judge/oracle.c apps/nekbone/judge/verify.c apps/nekbone/judge/tolerance.c \
-	apps/nekbone/work.c \
+	apps/nekbone/work.c apps/nekbone/output/dump.c \
 	apps/nekbone/cpu/reference.c \
 	apps/nekbone/cpu/tiles.h apps/nekbone/cpu/points.h apps/nekbone/cpu/fused.h apps/nekbone/cpu/small.h \
 	apps/nekbone/cpu/small.c \

@@ -161,6 +161,7 @@ const nek_reference_t *nek_target(nek_problem_t *p);
 
 extern const char *const nek_precond_names[]; /* by nek_precond_t; app.c */
 void nek_result(const void *solver, rt_result_t *out);
+void nek_dump(const void *solver, rt_dump_t *dump); /* output/dump.c */
 
 /* --- peers/hypre.c --- */
 #if RT_HAVE_HYPRE

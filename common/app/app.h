@@ -21,6 +21,7 @@
 #include "base/mem.h"
 #include "base/opt.h"
 #include "base/text.h"
+#include "io/dump.h"
 #include "judge/digest.h"
 #include "judge/verify.h"
 #include "judge/work.h"
@@ -34,8 +35,8 @@ RT_C_BEGIN
 /* The options that all apps share; --help says what each does. */
 typedef struct {
     bool help, version, list, ladder, roofline, quiet, share_device, profile;
-    bool tune, isolated, no_tuning, dry_run;
-    const char *rung, *only, *size, *case_file, *device, *transport, *json, *picture;
+    bool tune, isolated, no_tuning, dry_run, dump_anyway;
+    const char *rung, *only, *size, *case_file, *device, *transport, *json, *picture, *dump;
     const char *tuning, *choose, *nonce;
     int64_t threads, seed, windows;
     double seconds, tune_seconds, warm_up, window;
@@ -92,6 +93,9 @@ typedef struct {
     /* Writes --picture, whose name ends in picture_ends (".vtu"). */
     void (*picture)(const void *solver, const char *path);
     const char *picture_ends;
+    /* Adds the arrays of --dump: what the last solve, of draw 0, got and left, and what else it takes
+     * to compute it. Adds constants to dump->index. Called before the solve too, to count bytes. */
+    void (*dump)(const void *solver, rt_dump_t *dump);
     /* Prints, after the table of --ladder, the app's own comparison of its rungs (such as the
      * paper's ladder). outcomes[n_rungs]; rung NULL: did not run. Rank 0. */
     void (*compare)(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out);

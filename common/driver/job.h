@@ -118,6 +118,15 @@ void rt_profile_rung(const rt_run_t *run, void *solver, const rt_outcome_t *out,
  * ranks, the seconds of an average rank and of the slowest. Collective; rank 0 prints. */
 void rt_print_profile(FILE *out, double bandwidth, json_t *rows);
 
+/* --- dump.c: --dump --- */
+
+/* Refuses what cannot be dumped. */
+void rt_dump_check(const rt_run_t *run);
+/* Begins a dump with the arrays of the last solve; `folder` NULL: refuses those that are too large. */
+void rt_dump_arrays(const rt_run_t *run, const void *solver, const char *folder, rt_dump_t *dump);
+/* Writes the index, and ends the dump. */
+void rt_dump_index(const rt_run_t *run, const rt_outcome_t *out, rt_dump_t *dump);
+
 /* --- study.c --- */
 
 /* --roofline. */

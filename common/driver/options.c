@@ -78,6 +78,10 @@ static const rt_opt_t common_options[] = {
             "set launch parameters (see --list --rung NAME), whatever was tuned"),
     RT_TEXT(CONFIG, json, "json", "FILE", NULL, "write the result as JSON, for other programs"),
     RT_TEXT(CONFIG, picture, "picture", "FILE", NULL, "write a picture of the solution"),
+    RT_TEXT(CONFIG, dump, "dump", "DIR", NULL,
+            "write what is computed with and the answer to this folder, as .npy files and an "
+            "index.json that explains them, to compute it again elsewhere"),
+    RT_FLAG(CONFIG, dump_anyway, "dump-anyway", NULL, "write a --dump of more than 1 GiB"),
     RT_FLAG(CONFIG, quiet, "quiet", NULL, "print only the table and the verdict"),
 };
 
@@ -94,10 +98,14 @@ void rt_options_help(rt_run_t *run, FILE *out)
 {
     rt_opt_set_t sets[RT_OPTION_SETS];
     const rt_extras_t *extras = rt_app_extras(run->app);
-    const char *absent[4];
+    const char *absent[6];
     int n = 0;
     if (!extras->picture)
         absent[n++] = "picture";
+    if (!extras->dump) {
+        absent[n++] = "dump";
+        absent[n++] = "dump-anyway";
+    }
     if (!extras->roofline_cases)
         absent[n++] = "roofline";
     if (!extras->isolated)
@@ -206,11 +214,13 @@ static void check_output(rt_run_t *run, const char *name, const char *path)
 static void check_outputs(rt_run_t *run)
 {
     const rt_options_t *opt = &run->opt;
-    const char *const outputs[][2] = {
-        {"json", opt->json}, {"picture", opt->picture}, {"tuning", opt->tune ? opt->tuning : NULL}};
+    const char *const outputs[][2] = {{"json", opt->json},
+                                      {"picture", opt->picture},
+                                      {"tuning", opt->tune ? opt->tuning : NULL},
+                                      {"dump", opt->dump}};
     for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++)
         if (outputs[i][1]) {
-            if (i < 2) /* the tuner tries its own */
+            if (i < 2) /* the tuner and the dump try their own */
                 rt_shared_probe(outputs[i][0], outputs[i][1]);
             check_output(run, outputs[i][0], outputs[i][1]);
         }
@@ -239,5 +249,6 @@ void rt_options_check(rt_run_t *run)
     if (opt->dry_run && opt->json)
         rt_refuse(RT_USAGE, "--dry-run runs nothing: leave --json out");
     rt_transport_check(opt->transport);
+    rt_dump_check(run);
     check_outputs(run);
 }

@@ -27,6 +27,11 @@ static void *begin_rung(const rt_run_t *run, void *problem, const rt_rung_t *run
 
     rt_progress("verifying %s", rung->name);
     void *solver = app->solver_new(problem, rung);
+    rt_dump_t dump;
+    if (run->opt.dump) {
+        rt_dump_arrays(run, solver, NULL, &dump);
+        rt_dump_end(&dump);
+    }
     /* Each rung and run has its own seed, so that no kernel can know the answer beforehand. */
     uint64_t seed = rt_hash((uint64_t)(rung - app->ladder), (uint64_t)run->opt.seed + 1);
     const double begin = rt_clock();
@@ -132,6 +137,7 @@ void rt_run_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung, rt_m
                  rt_outcome_t *out, json_t *extra)
 {
     const rt_app_t *app = run->app;
+    rt_dump_t dump;
     void *solver = begin_rung(run, problem, rung, out);
     const rt_plan_t plan = rt_plan_of(&run->opt);
     const bool timed = plan.seconds > 0 && out->verdict.valid;
@@ -140,8 +146,12 @@ void rt_run_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung, rt_m
         rt_time_rung(app, solver, &plan, meter, out);
     solve_problem(app, solver, timed ? RT_KEEP_LAST : RT_KEEP_NOTHING);
     const rt_traffic_t sent = rt_traffic_take();
+    if (run->opt.dump) /* now, for some judges work in the arrays that they have judged */
+        rt_dump_arrays(run, solver, run->opt.dump, &dump);
     rt_progress("verifying what %s left behind", rung->name);
     judge_left(app, solver, out);
+    if (run->opt.dump)
+        rt_dump_index(run, out, &dump);
     take_result(app, solver, out, extra);
     take_traffic(out, sent);
     note_memory(out);

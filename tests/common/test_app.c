@@ -544,6 +544,7 @@ static void check_refusals(void)
     check_refused("--rung fast --n 5", RT_USAGE, "fewer than 10 numbers");
     check_refused("--json /nowhere/at/all.json", RT_USAGE, "/nowhere/at/all.json");
     check_refused("--picture x.pgm", RT_USAGE, "has no picture");
+    check_refused("--dump x", RT_USAGE, "has no arrays");
     check_refused("--size huge", RT_USAGE, "tiny, small, medium, large or full");
     check_refused("--n 9000000000000000 --rung plain", RT_MEMORY, "PiB of "); /* both figures */
     check_refused("--n 9000000000000000 --ladder", RT_MEMORY, "no rung can run");

@@ -1,0 +1,31 @@
+/*
+ * output/dump.c - --dump: mesh, velocity, and the assembled right-hand side; ../kernel.h has the
+ * equations, and options have the physics. The last assembly of a solve has these as they are.
+ */
+#include "config.h"
+#include "../alya.h"
+
+void alya_dump(const void *solver, rt_dump_t *dump)
+{
+    const alya_solver_t *s = solver;
+    const alya_mesh_t *mesh = s->problem->mesh;
+    const int64_t vectors[] = {mesh->nodes, 3}, elements[] = {mesh->elements, 4};
+    double *u = RT_NEW(double, 3 * (size_t)mesh->nodes, RT_HOST);
+    double *r = RT_NEW(double, 3 * (size_t)mesh->nodes, RT_HOST);
+    alya_get(s, s->u, s->u_stride, u);
+    alya_get(s, s->r, s->kernels->r_stride, r);
+    const rt_array_t arrays[] = {
+        {"x", "<f8", "node component", vectors, mesh->x, RT_HOST, "m", "coordinates"},
+        {"elements", "<i4", "element corner", elements, mesh->connectivity, RT_HOST, "1",
+         "nodes of the tetrahedra, as rows of x; (x1 - x0) . (x2 - x0) x (x3 - x0) > 0"},
+        {"id", "<i8", "node", vectors, mesh->node_id, RT_HOST, "1",
+         "global ids: equal for periodic images, which have the sum of their r"},
+        {"u", "<f8", "node component", vectors, u, RT_HOST, "m/s",
+         "velocity that r is of; draw 0 is the problem's own, without the gusts of timed solves"},
+        {"r", "<f8", "node component", vectors, r, RT_HOST, "N",
+         "assembled right-hand side of the momentum equation"},
+    };
+    rt_dump_add(dump, arrays, sizeof arrays / sizeof *arrays);
+    rt_json_int(dump->index, "draw", (long long)s->draw);
+    RT_FREE_ALL(RT_HOST, r, u);
+}
