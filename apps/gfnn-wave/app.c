@@ -64,6 +64,11 @@ static const rt_opt_t options[] = {
             "frequency of the source, a Ricker wavelet at one node, Hz"),
     RT_TEXT(CONFIG, ranks, "ranks", "PXxPYxPZ", "auto",
             "box of MPI ranks; auto: the box with the smallest surface"),
+    RT_EXTENTS(
+        CONFIG, green, "green", "XxYxZ", "-1", -1, 65536,
+        "instead of a run: Green's functions of this node, columns of A^-1 by CG to 1e-12; their "
+        "expansions by the network of --precond; and what these lack; --picture has them for a "
+        "force along z; -1: a run"),
 };
 
 /* --- what does not go together --- */
@@ -97,7 +102,7 @@ static void check_source(const gfnn_config_t *config)
  * "Preconditioners"), or the one that options are given for. */
 static int fastest_precond(const rt_run_t *run)
 {
-    static const char *const of_networks[] = {"coef", "reach", "precision", "weights"};
+    static const char *const of_networks[] = {"coef", "reach", "precision", "weights", "green"};
     for (size_t i = 0; i < sizeof of_networks / sizeof *of_networks; i++)
         if (rt_run_given(run, of_networks[i]))
             return GFNN_GFM;
@@ -226,6 +231,27 @@ static void check_picture(const rt_run_t *run)
                   rung->name);
 }
 
+/* --green is answered on the CPU, whatever rungs there are. */
+static void take_green(const rt_run_t *run)
+{
+    gfnn_config_t *config = run->config;
+    const rt_options_t *opt = &run->opt;
+    const int64_t *at = config->green, *N = config->n_nodes;
+    if (at[0] < 0)
+        return;
+    if (opt->rung || opt->ladder || opt->roofline || opt->tune || opt->json || opt->size)
+        rt_refuse(RT_USAGE, "--green is answered instead of a run: leave out --rung, --ladder, "
+                            "--roofline, --tune, --json and --size");
+    if (!gfnn_has_network(config))
+        rt_refuse(RT_USAGE, "--green: --precond %s has no network; use gf8 or gfm", config->form);
+    for (int d = 0; d < 3; d++)
+        if (at[d] < 0 || at[d] >= N[d])
+            rt_refuse(RT_USAGE, "--green: no node has number %lld along %c; they have 0 to %lld",
+                      (long long)at[d], "xyz"[d], (long long)N[d] - 1);
+    config->tolerance = rt_run_given(run, "tolerance") ? config->tolerance : 1e-12;
+    config->vectors = GFNN_DOUBLE;
+}
+
 static void configure(rt_run_t *run)
 {
     gfnn_config_t *config = run->config;
@@ -244,6 +270,7 @@ static void configure(rt_run_t *run)
     check_source(config);
     gfnn_box_count(config);
     gfnn_box_choose(config, rt_comm_size());
+    take_green(run);
 }
 
 static void describe(const rt_run_t *run, FILE *out)
@@ -297,6 +324,7 @@ static const char *const roofline_cases[] = {"elements=48x48x48", "elements=128x
 static const rt_extras_t extras = {
     .result = gfnn_result,
     .tune_point = tune_point,
+    .answer = gfnn_answer,
     .picture = gfnn_picture,
     .picture_ends = ".vti",
     .dump = gfnn_dump,

@@ -50,8 +50,8 @@ typedef struct {
 } gfnn_force_t;
 gfnn_force_t gfnn_source(const gfnn_config_t *config, const gfnn_box_t *box,
                          const gfnn_step_t *step, double time);
-/* Returns the node along direction d that is nearest to the source. */
-int64_t gfnn_source_node(const gfnn_box_t *box, int d);
+/* Finds the node that is nearest to the source. */
+void gfnn_source_node(const gfnn_box_t *box, int64_t node[3]);
 
 /* --- problem.c --- */
 
@@ -202,5 +202,17 @@ void gfnn_result(const void *solver, rt_result_t *out);
  * Collective. */
 void gfnn_picture(const void *solver, const char *path);
 void gfnn_dump(const void *solver, rt_dump_t *dump);
+/* Writes .vti: vectors on box->fine, GFNN_MOST_SHOWN at most, with their names, NULL-terminated; the
+ * materials; and the node of the source. Collective. */
+enum { GFNN_MOST_SHOWN = 3 };
+void gfnn_write_vti(const gfnn_problem_t *p, const char *const names[],
+                    const double *const vectors[], const int64_t source[3], const char *path);
+/* answer of rt_extras_t: --green. */
+bool gfnn_answer(rt_run_t *run, rt_verdict_t *verdict);
+/* Solves A g = e, a unit force along l at a node, by a solver whose space is the host; g is on
+ * box->fine. Returns the iterations. Collective. */
+int64_t gfnn_green(gfnn_solver_t *s, const int64_t node[3], int l, double *g);
+/* Makes the expansion h of that g by the network. Collective. */
+void gfnn_expansion(const gfnn_solver_t *s, const int64_t node[3], int l, double *h);
 
 #endif

@@ -19,15 +19,13 @@
 static void keep_near_source(const gfnn_box_t *box, int64_t reach, double *x)
 {
     const gfnn_grid_t *g = &box->fine;
-    int64_t from[3];
-    for (int d = 0; d < 3; d++)
-        from[d] = gfnn_source_node(box, d) - box->first[d];
+    int64_t source[3];
+    gfnn_source_node(box, source);
     for (int c = 0; c < 3; c++)
         for (int64_t k = 0; k < g->n[2]; k++)
             for (int64_t j = 0; j < g->n[1]; j++)
                 for (int64_t i = 0; i < g->n[0]; i++)
-                    if (llabs(i - from[0]) > reach || llabs(j - from[1]) > reach ||
-                        llabs(k - from[2]) > reach)
+                    if (gfnn_distance(box, i, j, k, source) > reach)
                         x[c * g->plane + gfnn_at(g, i, j, k)] = 0;
 }
 

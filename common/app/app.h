@@ -90,6 +90,9 @@ typedef struct {
     /* Returns the seconds on this rank of that many calls of what the parameters change, one after
      * the other on the solver's own data and with nothing between them: for --isolated. */
     double (*isolated)(void *solver, int calls);
+    /* Answers what options of the app ask instead of a run: prints the answer, and adds to the verdict
+     * what was checked of it. Returns false if nothing is asked. Collective. */
+    bool (*answer)(rt_run_t *run, rt_verdict_t *verdict);
     /* Writes --picture, whose name ends in picture_ends (".vtu"). */
     void (*picture)(const void *solver, const char *path);
     const char *picture_ends;

@@ -43,6 +43,13 @@ static rt_status_t run_program(rt_run_t *run)
         rt_tuning_print(run, run->opt.quiet ? stderr : stdout);
     if (run->opt.dry_run)
         return rt_job_dry_run(run);
+    rt_verdict_t verdict;
+    rt_verdict_clear(&verdict);
+    if (rt_app_extras(run->app)->answer && rt_app_extras(run->app)->answer(run, &verdict)) {
+        if (is_root() && !(run->opt.quiet && verdict.valid))
+            rt_verdict_print(&verdict, stdout);
+        return rt_report_end(run, NULL, verdict.valid ? RT_GRADE_VALID : RT_GRADE_INVALID, RT_OK);
+    }
     if (run->opt.json && is_root()) {
         root = json_object();
         rt_json_environment(root, run);

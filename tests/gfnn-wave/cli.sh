@@ -84,6 +84,20 @@ norm = sum(value * value for value in r) ** 0.5
 assert 0 < norm < 1e-3 and len(data) == 25 * nodes + 3 * 8 + 28 and nodes == 960, (norm, len(data), nodes)
 END
 
+# --- Green's functions: columns and expansions, a picture that has no expansion beyond the reach ---
+rows "$program" --device cpu --elements 12x10x8 <<END
+0|^all, in energy |--green {11x0x7 --precond {gf8,gfm2},0x5x3 --faces free}
+0|^6 |--green 5x4x3 --reach 6 --precond gf8 --picture green.vti
+END
+python3 - green.vti >vti.out 2>&1 <<'END' || fail "green.vti: $(cat vti.out)"
+import struct, sys
+data, nodes = open(sys.argv[1], 'rb').read().partition(b'<AppendedData encoding="raw">\n_')[2], 960
+g, h, d = (struct.unpack_from(f'={3 * nodes}f', data, 8 + k * (12 * nodes + 8)) for k in range(3))
+at = 3 * (5 + 12 * (4 + 10 * 3)) + 2
+assert max(g) == g[at] > 0 and len(data) == 37 * nodes + 4 * 8 + 28, (max(g), g[at], len(data))
+assert all(abs(x - y - z) < 1e-6 * g[at] for x, y, z in zip(g, h, d)) and 0.5 < h[at] / g[at] < 2, h[at]
+END
+
 # --- bad input, and what would be ignored: one line, status 2, nothing left behind ---
 sed 's/120/142/' "$samples/ball.voxels" >fast.voxels
 echo "not a network" | tee bad.voxels >bad.gfnn
@@ -123,6 +137,11 @@ rows "$program" $cpu <<END
 2|--coef: for --precond gf8 and gfm alone|--precond bj --coef nn-class
 2|--size is for models that are generated|--model $samples/ball.voxels --size tiny
 2|it applies a network|--precond bj --rung predict-simd
+2|--green: --precond bj has no network|--green 1x2x3 --precond bj
+2|--green: no node has number 48 along y|--green 1x48x3
+2|--green: no node has number -1 along z|--green 1x2x-1
+2|--green 1x2: not three extents|--green 1x2
+2|--green is answered instead of a run: leave out|--green 1x2x3 {--rung solve-simd,--ladder,--json green.json,--size tiny}
 2|there is no such ladder|--ladder --only everything
 3|--rung parity cannot run here|--rung parity
 END

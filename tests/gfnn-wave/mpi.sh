@@ -42,6 +42,12 @@ launch="$mpirun -n 4" each on_cpu <<END
 END
 launch="$mpirun -n 3" on_cpu voxels --model "$samples/ball.voxels" --precond bj --rung solve-simd
 
+for n in 1 4; do # of a node on a face: the same errors
+    launch="$mpirun -n $n" on_cpu green$n --elements 8x7x9 --green 0x6x4 --precond gf8
+    grep -e '^[0-6] ' -e '^all' green$n.out | sed 's/..$//' >green$n.list
+done
+cmp green1.list green4.list && [ $(wc -l <green4.list) = 6 ] || fail "--green depends on the ranks: $(cat green?.list)"
+
 refused 2 "4 ranks along x cannot share 3 nodes" $mpirun -n 4 "$program" $box --elements 3x9x9 --ranks 4x1x1
 refused 2 "3 ranks cannot share a box of 2x2x2 nodes" $mpirun -n 3 "$program" --elements 1x1x1 --faces free
 rows $mpirun -n 2 "$program" $box --device cpu <<END

@@ -294,6 +294,45 @@ static void check_reach(void)
     CHECK(!gfnn_refuse(&kernels.rung, &config, &why));
 }
 
+/* --- Green's functions --- */
+
+/* Two nodes of a head: A^-1 is symmetric, A g is the force by the definition, and an expansion is what
+ * the definition of P makes of a unit vector, here at the reach of the node. */
+static void check_green(const char *precond)
+{
+    const int64_t a[3] = {5, 4, 3}, b[3] = {2, 7, 4};
+    char settings[96];
+    bench_t t;
+    snprintf(settings, sizeof settings, "elements=12x10x8 green=5x4x3 precond=%s", precond);
+    bench_new(&t, "solve-simd", settings);
+    const gfnn_box_t *box = &t.problem->box;
+    const gfnn_grid_t *wide = &box->wide;
+    gfnn_scratch_t scratch = {.n = 0};
+    double *g = gfnn_judge_scratch(&scratch, t.g), *y = gfnn_judge_scratch(&scratch, t.g),
+           *h = gfnn_judge_scratch(&scratch, t.g), *r = gfnn_judge_scratch(&scratch, wide),
+           *z = gfnn_judge_scratch(&scratch, wide);
+    for (int l = 0; l < 3; l++) {
+        const int k = (l + 1) % 3;
+        const int64_t at_a = l * t.g->plane + gfnn_at(t.g, a[0], a[1], a[2]),
+                      at_b = k * t.g->plane + gfnn_at(t.g, b[0], b[1], b[2]),
+                      wide_b = k * wide->plane + gfnn_at(wide, b[0], b[1], b[2]);
+        gfnn_green(t.s, b, k, y);
+        gfnn_green(t.s, a, l, g);
+        CHECK(g[at_b] != 0 && fabs(g[at_b] - y[at_a]) < 1e-10 * g[at_a]);
+        gfnn_oracle_apply(t.problem, &t.problem->step.A, false, g, y);
+        y[at_a] -= 1;
+        CHECK(gfnn_judge_norm(t.g, y) < 1e-11);
+        gfnn_expansion(t.s, a, l, h);
+        r[wide_b] = 1;
+        gfnn_predict_reference(box, &t.s->network, false, r, z);
+        r[wide_b] = 0;
+        const double want = z[l * wide->plane + gfnn_at(wide, a[0], a[1], a[2])];
+        CHECK(want != 0 && fabs(h[at_b] - want) < 1e-14 * fabs(want));
+    }
+    gfnn_judge_release(&scratch, 0);
+    bench_destroy(&t);
+}
+
 int main(int argc, char **argv)
 {
     app_test_start_on(1, "test_solve", &argc, &argv);
@@ -312,5 +351,7 @@ int main(int argc, char **argv)
     check_spoil();
     check_transposed("periodic");
     check_transposed("free");
+    check_green("gf8");
+    check_green("gfm4");
     return app_test_stop(check_done());
 }

@@ -63,6 +63,29 @@ gfnn_box_t gfnn_box(const gfnn_config_t *config, int rank)
     return box;
 }
 
+int64_t gfnn_own_node(const gfnn_box_t *box, const gfnn_grid_t *g, const int64_t node[3])
+{
+    int64_t at[3];
+    for (int d = 0; d < 3; d++) {
+        at[d] = gfnn_wrap(box->faces, node[d], box->N[d]) - box->first[d];
+        if (at[d] < 0 || at[d] >= box->n[d])
+            return -1;
+    }
+    return gfnn_at(g, at[0], at[1], at[2]);
+}
+
+int64_t gfnn_distance(const gfnn_box_t *box, int64_t i, int64_t j, int64_t k, const int64_t node[3])
+{
+    const int64_t own[3] = {i, j, k};
+    int64_t most = 0;
+    for (int d = 0; d < 3; d++) {
+        const int64_t apart = llabs(box->first[d] + own[d] - node[d]), round = box->N[d] - apart;
+        const int64_t least = box->faces == GFNN_PERIODIC && round < apart ? round : apart;
+        most = least > most ? least : most;
+    }
+    return most;
+}
+
 void gfnn_box_count(gfnn_config_t *config)
 {
     for (int d = 0; d < 3; d++)

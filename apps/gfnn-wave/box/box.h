@@ -66,6 +66,7 @@ typedef struct {
     int64_t steps;     /* time steps per solve */
     double frequency;  /* Hz, of the source */
     const char *ranks; /* "2x2x1", or "auto" */
+    int64_t green[3];  /* a node; green[0] -1: none */
 
     /* configure derives these */
     double ds;                         /* edge of an element, m: DS, or the voxel file's */
@@ -161,6 +162,13 @@ static inline bool gfnn_is_alone(const gfnn_box_t *box)
 {
     return box->faces == GFNN_PERIODIC && box->ranks[0] * box->ranks[1] * box->ranks[2] == 1;
 }
+/* Returns where on a grid this rank has a node of the whole box, after wrapping; -1: it is not its
+ * own. */
+int64_t gfnn_own_node(const gfnn_box_t *box, const gfnn_grid_t *g, const int64_t node[3]);
+/* Returns the distance of own node (i, j, k) from a node of the whole box, the short way round: its
+ * largest component. */
+int64_t gfnn_distance(const gfnn_box_t *box, int64_t i, int64_t j, int64_t k,
+                      const int64_t node[3]);
 /* Sets n_nodes from n_elements. */
 void gfnn_box_count(gfnn_config_t *config);
 /* Chooses n_ranks for `ranks` ranks (least surface), or checks those asked for: each box must have

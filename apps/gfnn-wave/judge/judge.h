@@ -107,6 +107,8 @@ void gfnn_verify_operator(gfnn_bench_t *b);
 void gfnn_verify_operator_left(gfnn_bench_t *b, const gfnn_kept_t *kept);
 void gfnn_verify_predictor(gfnn_bench_t *b);
 void gfnn_verify_predictor_left(gfnn_bench_t *b, const gfnn_kept_t *kept);
+/* Checks column l of A^-1 and row l of P at a node: host vectors on box->fine. Brings g's ghosts. */
+void gfnn_verify_green(gfnn_bench_t *b, const int64_t node[3], int l, double *g, const double *h);
 
 /* --- replay.c --- */
 

@@ -96,6 +96,31 @@ void gfnn_verify_predictor(gfnn_bench_t *b)
     gfnn_judge_release(&b->scratch, 0);
 }
 
+/* h has to give what P does to a random r. */
+void gfnn_verify_green(gfnn_bench_t *b, const int64_t node[3], int l, double *g, const double *h)
+{
+    const gfnn_grid_t *fine = &b->box->fine, *wide = &b->box->wide;
+    const int64_t at = gfnn_own_node(b->box, fine, node), there = gfnn_own_node(b->box, wide, node);
+    const int left = b->scratch.n;
+    double *e = gfnn_judge_scratch(&b->scratch, fine), *own = gfnn_judge_scratch(&b->scratch, fine),
+           *r = gfnn_judge_scratch(&b->scratch, wide), *z = gfnn_judge_scratch(&b->scratch, wide);
+    gfnn_judge_draw(b->box, wide, b->seed + SALT_R, 1, NAN, r);
+    gfnn_judge_draw(b->box, fine, b->seed + SALT_R, 1, 0, own);
+    bring_wide(b, r);
+    gfnn_predict_reference(b->box, &b->s->network, false, r, z);
+    double want = at < 0 ? 0 : z[l * wide->plane + there];
+    rt_comm_sum(&want, 1);
+    rt_verdict_check(b->verdict, "the expansion . r = P r at the node (of its |h| |r|)",
+                     fabs(gfnn_judge_dot(fine, h, own) - want) /
+                         (gfnn_judge_norm(fine, h) * gfnn_judge_norm(fine, own)),
+                     1e-12);
+    if (at >= 0)
+        e[l * fine->plane + at] = 1;
+    rt_verdict_check(b->verdict, "A g = a unit force, by the definition (of the force)",
+                     gfnn_oracle_residual(b->p, e, g, own), 10 * b->p->config->tolerance);
+    gfnn_judge_release(&b->scratch, left);
+}
+
 void gfnn_verify_predictor_left(gfnn_bench_t *b, const gfnn_kept_t *kept)
 {
     const gfnn_grid_t *g = &b->box->wide;

@@ -1,6 +1,6 @@
 /*
- * picture.c - --picture: u, the residual of the last step over |f| and the materials of all nodes,
- * for ParaView and `rooftop picture`.
+ * picture.c - --picture: u, the residual of the last step over |f| (or what green.c shows) and the
+ * materials of all nodes, for ParaView and `rooftop picture`.
  *
  * No rank ever holds the whole box. A .vti file has a place for each value, so rank 0 receives the
  * layers of one rank after the other and puts their rows there.
@@ -27,21 +27,23 @@ static uint8_t material(const gfnn_problem_t *p, int64_t i, int64_t j, int64_t k
 
 /* --- .vti --- */
 
-enum { U, RESIDUAL, MATERIAL };
-enum { VECTOR = 3 * sizeof(float), VALUES = 2 * VECTOR + 1 }; /* bytes of a node */
+enum { VECTOR = 3 * sizeof(float) }; /* bytes of a node */
 
-static void vti_begin(rt_vtk_t *vtk, const gfnn_problem_t *p, const char *path)
+static void vti_begin(rt_vtk_t *vtk, const gfnn_problem_t *p, const char *const names[],
+                      const int64_t source[3], const char *path)
 {
-    static const rt_vtk_array_t arrays[] = {
-        {"u", "Float32", 3}, {"residual", "Float32", 3}, {"material", "UInt8", 1}, {NULL, NULL, 0}};
+    rt_vtk_array_t arrays[GFNN_MOST_SHOWN + 2] = {{NULL, NULL, 0}};
     const double ds = p->config->ds;
     rt_text_t facts;
+    int n = 0;
+    for (; names[n]; n++)
+        arrays[n] = (rt_vtk_array_t){names[n], "Float32", 3};
+    arrays[n] = (rt_vtk_array_t){"material", "UInt8", 1};
     rt_text(&facts,
             "<FieldData>\n<DataArray type=\"Float64\" Name=\"source\" NumberOfTuples=\"1\" "
             "NumberOfComponents=\"3\" format=\"ascii\">%.9g %.9g %.9g</DataArray>\n"
             "</FieldData>\n",
-            ds * (double)gfnn_source_node(&p->box, 0), ds * (double)gfnn_source_node(&p->box, 1),
-            ds * (double)gfnn_source_node(&p->box, 2));
+            ds * (double)source[0], ds * (double)source[1], ds * (double)source[2]);
     rt_vtk_box_begin(vtk, path, p->box.N, ds, facts.text, arrays);
 }
 
@@ -56,49 +58,53 @@ static void pack_vectors(const gfnn_grid_t *g, const double *from, int64_t k, un
         }
 }
 
-/* Packs layer k of this rank: u of all its nodes, then the residual, then the materials. */
-static void pack_layer(const gfnn_problem_t *p, const double *u, const double *r, int64_t k,
+/* Packs layer k of this rank: n vectors of all its nodes, one after the other, then the materials. */
+static void pack_layer(const gfnn_problem_t *p, int n, const double *const vectors[], int64_t k,
                        unsigned char *layer)
 {
     const gfnn_grid_t *g = &p->box.fine;
     const int64_t nodes = g->n[0] * g->n[1];
-    pack_vectors(g, u, k, layer);
-    pack_vectors(g, r, k, layer + VECTOR * nodes);
+    for (int v = 0; v < n; v++)
+        pack_vectors(g, vectors[v], k, layer + v * VECTOR * nodes);
     for (int64_t at = 0; at < nodes; at++)
-        layer[2 * VECTOR * nodes + at] = material(p, at % g->n[0], at / g->n[0], k);
+        layer[n * VECTOR * nodes + at] = material(p, at % g->n[0], at / g->n[0], k);
 }
 
-static void put_layer(rt_vtk_t *vtk, const gfnn_box_t *from, int64_t k, const unsigned char *layer)
+static void put_layer(rt_vtk_t *vtk, int vectors, const gfnn_box_t *from, int64_t k,
+                      const unsigned char *layer)
 {
     const int64_t *n = from->n, *N = from->N, nodes = n[0] * n[1];
     for (int64_t j = 0; j < n[1]; j++) {
         const int64_t node =
             ((from->first[2] + k) * N[1] + from->first[1] + j) * N[0] + from->first[0];
-        const unsigned char *row = layer + VECTOR * j * n[0];
-        rt_vtk_put(vtk, U, node, row, n[0]);
-        rt_vtk_put(vtk, RESIDUAL, node, row + VECTOR * nodes, n[0]);
-        rt_vtk_put(vtk, MATERIAL, node, layer + 2 * VECTOR * nodes + j * n[0], n[0]);
+        for (int v = 0; v < vectors; v++)
+            rt_vtk_put(vtk, v, node, layer + VECTOR * (v * nodes + j * n[0]), n[0]);
+        rt_vtk_put(vtk, vectors, node, layer + vectors * VECTOR * nodes + j * n[0], n[0]);
     }
 }
 
-static void write_vti(const gfnn_problem_t *p, const double *u, const double *r, const char *path)
+void gfnn_write_vti(const gfnn_problem_t *p, const char *const names[],
+                    const double *const vectors[], const int64_t source[3], const char *path)
 {
     const bool writer = rt_comm_rank() == 0;
-    const int64_t bytes = VALUES * p->box.n[0] * p->box.n[1];
+    int shown = 0;
+    while (names[shown])
+        shown++;
+    const int64_t bytes = (shown * (int64_t)VECTOR + 1) * p->box.n[0] * p->box.n[1];
     unsigned char *layer = RT_NEW(unsigned char, (size_t)bytes, RT_HOST);
     int64_t n;
     rt_vtk_t *vtk = RT_NEW(rt_vtk_t, 1, RT_HOST);
     if (writer)
-        vti_begin(vtk, p, path);
+        vti_begin(vtk, p, names, source, path);
     for (int rank = 0; rank < rt_comm_size(); rank++) {
         const gfnn_box_t from = gfnn_box(p->config, rank);
         const bool mine = rt_comm_rank() == rank;
         for (int64_t k = 0; k < from.n[2]; k++) {
             if (mine)
-                pack_layer(p, u, r, k, layer);
+                pack_layer(p, shown, vectors, k, layer);
             void *got = rt_comm_gather(layer, mine ? bytes : 0, 1, &n);
             if (writer)
-                put_layer(vtk, &from, k, got);
+                put_layer(vtk, shown, &from, k, got);
             free(got);
         }
     }
@@ -131,7 +137,10 @@ void gfnn_picture(const void *solver, const char *path)
     rt_copy(r, RT_HOST, s->q, s->space, values * sizeof *r);
     for (size_t i = 0; i < values && norm > 0; i++)
         r[i] /= norm;
-    write_vti(p, u, r, path);
+    int64_t source[3];
+    gfnn_source_node(&p->box, source);
+    gfnn_write_vti(p, (const char *[]){"u", "residual", NULL}, (const double *[]){u, r}, source,
+                   path);
     RT_FREE(r, RT_HOST);
     RT_FREE(u, RT_HOST);
 }

@@ -34,10 +34,11 @@ gfnn_step_t gfnn_step(const gfnn_config_t *config)
     return s;
 }
 
-int64_t gfnn_source_node(const gfnn_box_t *box, int d)
+void gfnn_source_node(const gfnn_box_t *box, int64_t node[3])
 {
     static const double place[3] = GFNN_SOURCE_AT;
-    return (int64_t)(place[d] * (double)box->E[d] + 0.5);
+    for (int d = 0; d < 3; d++)
+        node[d] = (int64_t)(place[d] * (double)box->E[d] + 0.5);
 }
 
 /* A Ricker wavelet of 1 N, with its peak after one period. A period has at least four steps
@@ -46,15 +47,13 @@ int64_t gfnn_source_node(const gfnn_box_t *box, int d)
 gfnn_force_t gfnn_source(const gfnn_config_t *config, const gfnn_box_t *box,
                          const gfnn_step_t *step, double time)
 {
-    gfnn_force_t force = {-1, 0};
-    int64_t own[3];
-    for (int d = 0; d < 3; d++) {
-        own[d] = gfnn_source_node(box, d) - box->first[d];
-        if (own[d] < 0 || own[d] >= box->n[d])
-            return force;
-    }
+    int64_t node[3];
+    gfnn_source_node(box, node);
+    gfnn_force_t force = {gfnn_own_node(box, &box->fine, node), 0};
+    if (force.at < 0)
+        return force;
     const double phase = pi * (config->frequency * time - 1), square = phase * phase;
-    force.at = 2 * box->fine.plane + gfnn_at(&box->fine, own[0], own[1], own[2]);
+    force.at += 2 * box->fine.plane;
     force.value = (1 - 2 * square) * exp(-square) / step->c0;
     return force;
 }
