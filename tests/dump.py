@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List, Tuple
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Tuple
 
 try:
     import numpy as np
@@ -104,42 +104,85 @@ def nekbone(a: Arrays, index: Dict[str, Any]) -> Errors:
 
 # ---- alya-rhs ---------------------------------------------------------------------------------
 
-def alya(a: Arrays, index: Dict[str, Any]) -> Errors:
-    """The weak form by a product of Gauss rules on the collapsed cube; sum |r_e| is the size of an error."""
-    o, corners = index['options'], a['elements']
-    option = {name: float(o[name]) for name in ('rho', 'mu', 'vreman', 'filter-width')}
-    force = np.array([float(o['force-' + d]) for d in 'xyz'])
-    ids, node = np.unique(a['id'], return_inverse=True)
-    X, U = a['x'][corners], a['u'][corners]
+class Assembly(NamedTuple):
+    """The mesh of alya-rhs, whole nodes being those of one id; r(u) by a product of Gauss rules on the collapsed cube."""
+    node: Any
+    rows: Any  # whole nodes of all corners
+    corners: Any
+    x: Any
+    volume: Any
+    gradient: Any  # [element][a][d] of N_a
+    option: Dict[str, Any]
+
+    def add(self, values: Any) -> Any:
+        """Adds values [element][corner] over the elements of each whole node."""
+        return np.bincount(self.rows, values.ravel())
+
+    def r(self, u: Any) -> Tuple[Any, Any]:
+        """Returns r [whole node][3], and its size: sum |r_e|."""
+        option, gradient, U = self.option, self.gradient, u[self.corners]
+        J = np.einsum('eai,eaj->eij', U, gradient)
+        trace = np.trace(J, axis1=1, axis2=2)[:, None, None] * np.eye(3)
+        form = {'conv': J, 'skew': J + trace / 2, 'cons': J + trace, 'emac': J + J.transpose(0, 2, 1) + trace}[option['form']]
+        pairs = ((0, 1), (0, 2), (1, 2))
+        minors = [J[:, i, k] * J[:, j, m] - J[:, i, m] * J[:, j, k] for i, j in pairs for k, m in pairs]
+        width = option['filter-width'] or np.cbrt(self.volume)
+        viscosity = option['mu'] + option['rho'] * option['vreman'] * width ** 2 * np.sqrt(
+            sum(m ** 2 for m in minors) / np.maximum(np.sum(J ** 2, (1, 2)), 1e-300))
+        r = -np.einsum('e,e,eij,eaj->eai', self.volume, viscosity, J + J.transpose(0, 2, 1), gradient)
+        size = np.abs(r)
+        points, weights = np.polynomial.legendre.leggauss(4)
+        points, weights = (points + 1) / 2, weights / 2
+        for i, p in enumerate(points):
+            for j, q in enumerate(points):
+                for k, s in enumerate(points):
+                    N = np.array([(1 - p) * (1 - q) * (1 - s), p * (1 - q) * (1 - s), q * (1 - s), s])
+                    weight = weights[i] * weights[j] * weights[k] * (1 - q) * (1 - s) ** 2 * 6
+                    inertia = option['force'] - np.einsum('eij,eaj,a->ei', form, U, N)
+                    part = option['rho'] * weight * np.einsum('e,ei,a->eai', self.volume, inertia, N)
+                    r, size = r + part, size + np.abs(part)
+        return [np.stack([self.add(of[:, :, d]) for d in range(3)], 1) for of in (r, size)]
+
+
+def assembly(a: Arrays, index: Dict[str, Any]) -> Assembly:
+    o = index['options']
+    option: Dict[str, Any] = {name: float(o[name]) for name in ('rho', 'mu', 'vreman', 'filter-width')}
+    option.update(form=o['form'], force=np.array([float(o['force-' + d]) for d in 'xyz']))
+    _, node = np.unique(a['id'], return_inverse=True)
+    X = a['x'][a['elements']]
     edges = X[:, 1:] - X[:, :1]
-    volume = np.linalg.det(edges) / 6
-    gradient = np.linalg.inv(edges).transpose(0, 2, 1)  # [element][k][d] of N_1 .. N_3
+    gradient = np.linalg.inv(edges).transpose(0, 2, 1)  # of N_1 .. N_3
     gradient = np.concatenate([-gradient.sum(1, keepdims=True), gradient], 1)
-    J = np.einsum('eai,eaj->eij', U, gradient)
-    trace = np.trace(J, axis1=1, axis2=2)[:, None, None] * np.eye(3)
-    form = {'conv': J, 'skew': J + trace / 2, 'cons': J + trace, 'emac': J + J.transpose(0, 2, 1) + trace}[o['form']]
-    pairs = ((0, 1), (0, 2), (1, 2))
-    minors = [J[:, i, k] * J[:, j, m] - J[:, i, m] * J[:, j, k] for i, j in pairs for k, m in pairs]
-    width = option['filter-width'] or np.cbrt(volume)
-    viscosity = option['mu'] + option['rho'] * option['vreman'] * width ** 2 * np.sqrt(
-        sum(m ** 2 for m in minors) / np.sum(J ** 2, (1, 2)))
-    r = -np.einsum('e,e,eij,eaj->eai', volume, viscosity, J + J.transpose(0, 2, 1), gradient)
-    size = np.abs(r)
-    points, weights = np.polynomial.legendre.leggauss(4)
-    points, weights = (points + 1) / 2, weights / 2
-    for i, p in enumerate(points):
-        for j, q in enumerate(points):
-            for k, s in enumerate(points):
-                N = np.array([(1 - p) * (1 - q) * (1 - s), p * (1 - q) * (1 - s), q * (1 - s), s])
-                weight = weights[i] * weights[j] * weights[k] * (1 - q) * (1 - s) ** 2 * 6
-                inertia = force - np.einsum('eij,eaj,a->ei', form, U, N)
-                part = option['rho'] * weight * np.einsum('e,ei,a->eai', volume, inertia, N)
-                r, size = r + part, size + np.abs(part)
-    rows = node[corners].ravel()
-    for d in range(3):
-        want, bound = np.bincount(rows, r[:, :, d].ravel()), np.bincount(rows, size[:, :, d].ravel())
-        yield f'r {d} (sum |r_e|)', np.max(np.abs(a['r'][:, d] - want[node]) / bound[node]), 1e-14
+    return Assembly(node, node[a['elements']].ravel(), a['elements'], X, np.linalg.det(edges) / 6, gradient, option)
+
+
+def alya(a: Arrays, index: Dict[str, Any]) -> Errors:
+    m = assembly(a, index)
+    want, bound = m.r(a['u'])
+    yield 'r (sum |r_e|)', np.max(np.abs(a['r'] - want[m.node]) / bound[m.node]), 1e-14
     yield 'draw', index['draw'], 0
+
+
+def step(a: Arrays, index: Dict[str, Any]) -> Errors:
+    """A time step: u* by three stages, L p = -(rho/dt) D u*, and what p makes of u*."""
+    m = assembly(a, index)
+    rho, dt, node = m.option['rho'], index['dt'], m.node
+    V = m.add(np.broadcast_to(m.volume[:, None] / 4, m.corners.shape))
+    moves = (a['fixed'][:, None] >> np.arange(3) & 1) == 0
+    u = a['begin']
+    for old in (0, 3 / 4, 1 / 3):
+        k = (m.r(u)[0] / (rho * V[:, None]))[node]
+        u = np.where(moves, old * a['begin'] + (1 - old) * (u + dt * k), a['begin'])
+    div = np.einsum('eai,eai->e', u[m.corners], m.gradient)
+    slope = np.einsum('ea,eai->ei', a['p'][m.corners], m.gradient)
+    b = -rho / dt * m.add(np.broadcast_to((m.volume / 4 * div)[:, None], m.corners.shape))
+    Lp = m.add(np.einsum('e,eai,ei->ea', m.volume, m.gradient, slope))
+    free = np.ones(len(V), bool)
+    free[node[a['fixed'] & 8 != 0]] = False
+    yield 'residual of the pressure', np.linalg.norm((Lp - b)[free]) / np.linalg.norm(b[free]), 1.1 * float(index['options']['tolerance'])
+    yield 'pressure where it is fixed', np.max(np.abs(a['p'][a['fixed'] & 8 != 0]) * (index['options']['mesh'] == 'hill')), 0
+    G = np.stack([m.add(np.broadcast_to((m.volume / 4 * slope[:, d])[:, None], m.corners.shape)) for d in range(3)], 1)
+    yield 'u after the step', far(a['u'], np.where(moves, u - dt / rho * (G / V[:, None])[node], u)), 1e-13
 
 
 # ---- fun3d-mcpi -------------------------------------------------------------------------------
@@ -259,6 +302,8 @@ CASES: List[Tuple[str, Judge, str, str]] = [
     ('alya-rhs', alya, f'{FORCED} --form skew --rung cpu-closed', ''),
     ('alya-rhs', alya, f'{FORCED} --form cons --rung cpu-B --filter-width 3', ''),
     ('alya-rhs', alya, '--mesh box --cells 4x3x3 --jitter 0.1 --form emac --mu 0.01 --rung cpu-RSP', ''),
+    ('alya-rhs', step, f'{FORCED} --steps 2 --tolerance 1e-11 --rung step-cpu-RSP', ''),
+    ('alya-rhs', step, '--mesh box --cells 4x3x3 --jitter 0.1 --form skew --tolerance 1e-11 --rung step-cpu-closed', 'id'),
     ('fun3d-mcpi', fun3d, f'{FP64} --rung cpu-simd', ''),
     ('fun3d-mcpi', fun3d, f'{FP64} --rung reference --block-size 7', ''),
     ('fun3d-mcpi', flow, '--surface 5 --layers 6 --rung flow-simd', 'w'),

@@ -31,6 +31,7 @@ rt_alya_tests = \
 	tests/alya-rhs/test_patches \
 	tests/alya-rhs/test_physics \
 	tests/alya-rhs/test_picture \
+	tests/alya-rhs/test_step \
 	tests/alya-rhs/test_work
 rt_mcpi_tests = \
 	tests/fun3d-mcpi/test_colour \
@@ -125,7 +126,7 @@ $(rt_alya_users): apps/alya-rhs/libalya.a
 $(rt_mcpi_users): apps/fun3d-mcpi/libmcpi.a
 $(rt_gfnn_users): apps/gfnn-wave/libgfnn.a
 $(rt_nekbone_users): rt_app_libs = $(nekbone_libs)
-$(rt_alya_users): rt_app_libs = apps/alya-rhs/libalya.a
+$(rt_alya_users): rt_app_libs = $(alya_libs)
 $(rt_mcpi_users): rt_app_libs = $(mcpi_libs)
 $(rt_gfnn_users): rt_app_libs = apps/gfnn-wave/libgfnn.a
 

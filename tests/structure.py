@@ -226,12 +226,17 @@ def rungs_of(root: Path, app: str) -> List[Tuple[str, str]]:
     return re.findall(r"^RUNG\(\s*([\w-]+),\s*(\w+),", (root / f"apps/{app}/ladder.def").read_text(), re.M)
 
 
+def kernel_of(name: str) -> str:
+    """Returns the rung whose kernel it has: the time steps of alya-rhs have those of its assemblies."""
+    return name[len("step-"):] if name.startswith("step-") else name
+
+
 def check_rungs(root: Path) -> List[str]:
     faults: List[str] = []
     for app in apps_of(root):
         for name, kind in rungs_of(root, app):
             folder, suffix = KINDS[kind]
-            file = f"apps/{app}/{folder}/{name.lower().replace('-', '_')}{suffix}"
+            file = f"apps/{app}/{folder}/{kernel_of(name).lower().replace('-', '_')}{suffix}"
             if not (root / file).is_file():
                 faults.append(f"{file} is missing: the rung {name} of {app} should be there")
         table, user = f"apps/{app}/ladder.def", f"apps/{app}/app.c"
@@ -247,7 +252,7 @@ def check_asm(root: Path, build: Path) -> List[str]:
         return subprocess.run(["make", "-C", str(build), *words], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               env={k: v for k, v in os.environ.items() if not k.startswith("MAKE")})
 
-    rungs = [(app, name) for app in apps_of(root) for name in {kind: name for name, kind in rungs_of(root, app)}.values()]
+    rungs = [(app, kernel_of(name)) for app in apps_of(root) for name in {kind: name for name, kind in rungs_of(root, app)}.values()]
     echo = "".join(f"$(eval APP := {app})$(eval RUNG := {name})$(info object $(rt_rung_object))" for app, name in rungs)
     named = re.findall(r"^object (\S+)$", ask("-s", f"--eval=objects-of-asm:;@:{echo}", "objects-of-asm").stdout, re.M)
     faults = [f"make asm RUNG={name} APP={app}: makes {file}" for (app, name), file in zip(rungs, named)

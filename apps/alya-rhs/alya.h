@@ -6,6 +6,7 @@
 #define ALYA_H
 
 #include "kernel.h"
+#include "step/step.h"
 
 extern const rt_app_t alya_app;
 
@@ -24,7 +25,8 @@ typedef struct {
     int order, reorder; /* alya_order_t, ALYA_REORDER_* */
     int form;           /* alya_form_t */
     double vreman, filter, rho, mu, force_x, force_y, force_z;
-    int64_t assemblies;
+    int64_t assemblies, steps;
+    double dt, tolerance; /* of the ladder `step` */
 
     bool from_file, is_hill;
     alya_counts_t counts; /* of a generated mesh; estimated while extents are searched for */
@@ -46,7 +48,7 @@ const alya_counts_t *alya_counts(const rt_run_t *run);
 alya_box_t alya_box(const alya_config_t *config);
 
 /* --- problem.c --- */
-typedef struct {
+typedef struct alya_problem {
     const rt_run_t *run;
     const alya_config_t *config;
     alya_counts_t counts;
@@ -56,6 +58,7 @@ typedef struct {
     rt_halo_t *halo; /* of host arrays; NULL if no node is shared */
     double *u;       /* [nodes][3] velocity of the timed runs, m/s */
     double spread;   /* alya_mesh_spread of the order handed in */
+    alya_flow_input_t *flow; /* of the ladder `step`; NULL until a rung of it is made */
 } alya_problem_t;
 
 /* Takes over the input's mesh. */
@@ -78,7 +81,9 @@ typedef struct {
 typedef struct {
     uint64_t draw;       /* which velocity it started from: 0 is the problem's */
     int64_t assembled;   /* calls of alya_assemble */
-    double *r, *witness; /* [nodes][3] the last r, and what was kept of earlier ones */
+    double *r, *witness; /* [nodes][3] the last r, and what was kept of earlier ones; NULL after steps */
+    int64_t steps;
+    double *begin, *u, *p; /* [nodes][3] u before and after the last step; [nodes]; or NULL */
 } alya_left_t;
 typedef struct alya_solver alya_solver_t;
 struct alya_solver {
@@ -101,6 +106,7 @@ struct alya_solver {
     double *u0;                 /* [nodes][3] velocity that a solve starts from */
     uint64_t draw;              /* which velocity is in s->u */
     alya_left_t kept[RT_KEEPS]; /* by alya_spoil, for alya_verify_after */
+    alya_flow_t *flow;          /* NULL on the ladder `assembly` */
     /* What a solve leaves behind of its earlier assemblies, see alya_solve. */
     int64_t assembled; /* calls of alya_assemble since the last spoil */
     double *witness;   /* [ALYA_WATCHED][ALYA_WITNESSES][3] their r */
@@ -110,6 +116,17 @@ void *alya_solver_new(void *problem, const rt_rung_t *rung);
 void alya_solver_destroy(void *solver);
 /* Computes r = assembled right-hand side of all ranks' elements for the velocity in s->u. */
 void alya_assemble(alya_solver_t *s);
+/* Replaces this rank's part of s->r by the sum over all ranks. */
+void alya_sum_r(alya_solver_t *s);
+/* Returns the velocity that solves start from, [nodes][3], host. */
+const double *alya_base(const alya_problem_t *p, bool steps);
+/* Returns the function table of the rung's assembly. */
+static inline const alya_kernels_t *alya_kernels(const rt_rung_t *rung)
+{
+    return (const alya_kernels_t *)rung->kernels;
+}
+/* Returns whether the rung is on the ladder `step`. */
+bool alya_is_step(const rt_rung_t *rung);
 /* Returns the physics of assembly k of the solve of that draw; the last one has s->physics. */
 alya_physics_t alya_physics(const alya_solver_t *s, uint64_t draw, int64_t k);
 /* Returns the assemblies of that solve that are watched, and the nodes at which. */
@@ -117,7 +134,7 @@ alya_watch_t alya_watch(const alya_solver_t *s, uint64_t draw);
 void alya_solve(void *solver);
 void alya_spoil(void *solver, uint64_t draw, rt_keep_t keep);
 /* Fills u[nodes][3] (host) with the velocity that the solve of that draw starts from. */
-void alya_draw(const alya_problem_t *p, uint64_t draw, double *u);
+void alya_draw(const alya_problem_t *p, bool steps, uint64_t draw, double *u);
 /* Copies what the last solve left to new host arrays; frees them. */
 alya_left_t alya_left_new(const alya_solver_t *s);
 void alya_left_destroy(alya_left_t *left);
@@ -127,10 +144,29 @@ void alya_erase_r(alya_solver_t *s);
 void alya_put_velocity(alya_solver_t *s, const double *u);
 void alya_get(const alya_solver_t *s, const double *array, int stride, double *host);
 
+/* --- step/flow.c --- */
+
+/* Makes a solver's state of the ladder `step`; s has its arrays and halo. Collective. */
+alya_flow_t *alya_flow_new(const alya_solver_t *s);
+void alya_flow_destroy(alya_flow_t *flow);
+/* Makes what a step leaves behind unusable (NaN). */
+void alya_flow_spoil(alya_flow_t *flow);
+/* Does a time step; alya_project is its second half, from u* in s->u on. */
+void alya_step(alya_solver_t *s);
+void alya_project(alya_solver_t *s);
+/* Copies the pressure to p[nodes] (host); in the box its mean is 0. Collective. */
+void alya_flow_pressure(const alya_solver_t *s, double *p);
+/* Reports a solve: dt, iterations, divergence, and the time of the three assemblies. Collective. */
+void alya_flow_result(const alya_solver_t *s, rt_result_t *out);
+
 /* --- judge/, work.c, output/ --- */
 void alya_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict);
 void alya_verify_after(void *solver, rt_verdict_t *verdict);
+/* judge/step.c. Checks the last step of a solve. Collective. */
+void alya_judge_step(alya_solver_t *s, const alya_left_t *left, rt_verdict_t *verdict);
 void alya_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work);
+/* Adds the iterations of the pressure, known after a solve, to the work of a step. */
+void alya_work_pressure(const rt_run_t *run, double iterations, rt_work_t *work);
 void alya_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES]);
 /* Prints the ladder next to the paper's: flops, loads and stores, bytes, and times as ratios to B. */
 void alya_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out);

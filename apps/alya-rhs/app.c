@@ -42,6 +42,12 @@ static const rt_opt_t options[] = {
     RT_REAL(CONFIG, force_z, "force-z", "X", "0", -1e6, 1e6, "force per mass along z, m/s^2"),
     RT_INT(CONFIG, assemblies, "assemblies", "N", "3", 1, 3,
            "assemblies per solve; the paper times 3, which are one Runge-Kutta step"),
+    RT_INT(CONFIG, steps, "steps", "N", "1", 1, 1000000,
+           "time steps per solve of the ladder `step`"),
+    RT_REAL(CONFIG, dt, "dt", "S", "0", 0, 1e6,
+            "length of a time step, s; 0: half of what is stable for the first velocity"),
+    RT_REAL(CONFIG, tolerance, "tolerance", "X", "1e-6", 1e-12, 0.1,
+            "of the pressure: |L p - b| / |b|"),
 };
 
 /* --- sizes --- */
@@ -143,6 +149,18 @@ static void describe(const rt_run_t *run, FILE *out)
             orders[config->order], reorders[config->reorder], (long long)config->assemblies);
 }
 
+/* Those of the assembly, as measured (README.md). */
+static const char *const *default_rungs(const rt_run_t *run, rt_kind_t kind, rt_text_t *why)
+{
+    static const char *const of_kind[][3] = {[RT_CPU] = {"cpu-closed", NULL},
+                                             [RT_CUDA] = {"mixed", "patch", NULL},
+                                             [RT_KOKKOS] = {"kokkos", NULL},
+                                             [RT_OPENACC] = {"openacc-RSPR", NULL}};
+    (void)run;
+    rt_text(why, "the fastest assembly of its kind");
+    return of_kind[kind];
+}
+
 static int tune_point(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDINATES])
 {
     point[0] = (rt_coordinate_t){
@@ -153,6 +171,8 @@ static int tune_point(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDIN
 static void result(const void *solver, rt_result_t *out)
 {
     const alya_solver_t *s = solver;
+    if (s->flow)
+        alya_flow_result(s, out);
     if (!out->json)
         return;
     rt_json_real(out->json, "elements", s->problem->counts.total_elements);
@@ -164,6 +184,7 @@ static const char *const roofline_cases[] = {"cells=48x40x28", "cells=120x100x28
 
 static const rt_extras_t extras = {
     .result = result,
+    .default_rungs = default_rungs,
     .tune_point = tune_point,
     .picture = alya_picture,
     .picture_ends = ".vtu",
@@ -174,10 +195,10 @@ static const rt_extras_t extras = {
     .roofline_settings = "assemblies=3",
 };
 
-#define RUNG(name, kind, after, table, idea) extern const alya_kernels_t table;
+#define RUNG(name, kind, after, ladder, table, idea) extern const alya_kernels_t table;
 #include "ladder.def"
 #undef RUNG
-#define RUNG RT_RUNG
+#define RUNG RT_RUNG_ON
 static const rt_rung_t ladder[] = {
 #include "ladder.def"
 };

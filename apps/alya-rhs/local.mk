@@ -1,10 +1,11 @@
 # alya-rhs. Everything but main() is a library, so that tests can link it.
 # A new rung: its file here, and a line in ladder.def.
 
+alya_libs = apps/alya-rhs/libalya.a $(HYPRE_LIBS) $(RT_LIBS)
 bin_PROGRAMS += apps/alya-rhs/alya-rhs
 apps_alya_rhs_alya_rhs_SOURCES = common/driver/program.c
 apps_alya_rhs_alya_rhs_CPPFLAGS = $(AM_CPPFLAGS) -DRT_APP=alya_app
-apps_alya_rhs_alya_rhs_LDADD = apps/alya-rhs/libalya.a $(RT_LIBS)
+apps_alya_rhs_alya_rhs_LDADD = $(alya_libs)
 
 rt_judges += apps/alya-rhs/judge/%.o
 noinst_LIBRARIES += apps/alya-rhs/libalya.a
@@ -18,7 +19,7 @@ apps_alya_rhs_libalya_a_SOURCES = \
 	apps/alya-rhs/input/order.c \
 	apps/alya-rhs/input/read.c \
 	apps/alya-rhs/input/velocity.c \
-	apps/alya-rhs/judge/verify.c \
+	apps/alya-rhs/judge/step.c apps/alya-rhs/judge/verify.c \
 	apps/alya-rhs/patches/patches.h apps/alya-rhs/patches/patches.c \
 	apps/alya-rhs/patches/patch_record.h apps/alya-rhs/patches/patch_record.c \
 	apps/alya-rhs/element/baseline.h apps/alya-rhs/element/restructured.h \
@@ -30,8 +31,17 @@ apps_alya_rhs_libalya_a_SOURCES = \
 	apps/alya-rhs/cpu/cpu_rs.c \
 	apps/alya-rhs/cpu/cpu_rsp.c \
 	apps/alya-rhs/cpu/cpu_closed.c \
-	apps/alya-rhs/cpu/vectors.c
-apps_alya_rhs_libalya_a_LIBADD =
+	apps/alya-rhs/cpu/vectors.c \
+	apps/alya-rhs/step/step.h apps/alya-rhs/step/loops.hpp \
+	apps/alya-rhs/step/rows.c apps/alya-rhs/step/flow.c \
+	apps/alya-rhs/step/pressure.c apps/alya-rhs/step/hypre.c
+apps_alya_rhs_libalya_a_LIBADD = apps/alya-rhs/cpu/loops.o
+
+if HAVE_HYPRE
+# HYPRE.h includes mpi.h: for this file alone
+apps/alya-rhs/step/hypre.o: CC = $(RT_MPI_CC)
+apps/alya-rhs/step/hypre.o: AM_CPPFLAGS += $(HYPRE_CPPFLAGS)
+endif
 
 if HAVE_CUDA
 apps_alya_rhs_libalya_a_SOURCES += \
@@ -48,17 +58,19 @@ apps_alya_rhs_libalya_a_SOURCES += \
 	apps/alya-rhs/cuda/patch.cuh apps/alya-rhs/cuda/patch_host.cuh \
 	apps/alya-rhs/cuda/patch.cu \
 	apps/alya-rhs/cuda/mixed.cu \
+	apps/alya-rhs/cuda/loops.cu \
 	apps/alya-rhs/cuda/vectors.cu
 endif
 
 alya_kokkos_sources = \
 	apps/alya-rhs/kokkos/kokkos.cpp \
+	apps/alya-rhs/kokkos/loops.cpp \
 	apps/alya-rhs/kokkos/vectors.cpp
 alya_openacc_sources = \
 	apps/alya-rhs/openacc/openacc_b.c \
 	apps/alya-rhs/openacc/openacc_rspr.c \
 	apps/alya-rhs/openacc/vectors.c
-EXTRA_DIST += $(alya_kokkos_sources) apps/alya-rhs/openacc/openacc.h $(alya_openacc_sources)
+EXTRA_DIST += apps/alya-rhs/cpu/loops.cpp apps/alya-rhs/hill.png $(alya_kokkos_sources) apps/alya-rhs/openacc/openacc.h $(alya_openacc_sources)
 if HAVE_KOKKOS
 apps_alya_rhs_libalya_a_LIBADD += $(alya_kokkos_sources:.cpp=.o)
 endif

@@ -136,5 +136,6 @@ void alya_problem_destroy(void *problem)
     alya_mesh_destroy(p->mesh);
     alya_schedule_destroy(p->schedule);
     rt_halo_destroy(p->halo);
+    alya_flow_input_destroy(p->flow);
     RT_FREE_ALL(RT_HOST, p->u, p);
 }

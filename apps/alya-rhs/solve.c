@@ -1,7 +1,8 @@
 /*
  * solve.c - assemblies through a rung's function table.
  *
- * A solve is --assemblies right-hand sides of one velocity. This file never sees a device: the tables
+ * A solve is --assemblies right-hand sides of one velocity or, on the ladder `step`, --steps time steps
+ * (step/). This file never sees a device: the tables
  * know where the arrays are and who touches them.
  *
  * Assemblies of one velocity overwrite each other, so the result of a solve would be right even if
@@ -122,7 +123,8 @@ static void new_arrays(alya_solver_t *s)
     const size_t r_values = nodes * (size_t)s->kernels->r_stride;
     s->r = RT_NEW(double, r_values, s->space);
     s->r_bytes = r_values * sizeof(double);
-    s->u0 = rt_clone(s->problem->u, 3 * nodes, sizeof(double), s->space);
+    s->u0 =
+        rt_clone(alya_base(s->problem, alya_is_step(s->rung)), 3 * nodes, sizeof(double), s->space);
     s->witness = RT_NEW(double, 3 * ALYA_WATCHED * ALYA_WITNESSES, s->space);
 }
 
@@ -148,9 +150,11 @@ void *alya_solver_new(void *problem, const rt_rung_t *rung)
     alya_problem_t *p = problem;
     alya_solver_t *s = RT_NEW(alya_solver_t, 1, RT_HOST);
     memset(s, 0, sizeof *s);
+    if (alya_is_step(rung) && !p->flow)
+        p->flow = alya_flow_input_new(p);
     s->problem = p;
     s->rung = rung;
-    s->kernels = (const alya_kernels_t *)rung->kernels;
+    s->kernels = alya_kernels(rung);
     s->vectors = vectors_of(rung->kind);
     s->space = rt_rung_space(rung);
     s->physics = p->physics;
@@ -170,6 +174,8 @@ void *alya_solver_new(void *problem, const rt_rung_t *rung)
     s->halo = p->halo;
     if (p->halo && (s->space != RT_HOST || rt_halo_is_cut(p->run->opt.transport)))
         new_halo(s);
+    if (alya_is_step(rung))
+        s->flow = alya_flow_new(s);
     rt_device_synchronize();
     return s;
 }
@@ -179,6 +185,7 @@ void alya_solver_destroy(void *solver)
     alya_solver_t *s = solver;
     if (s->kernels->tear_down)
         s->kernels->tear_down(&s->view);
+    alya_flow_destroy(s->flow);
     if (s->exchange)
         s->vectors->exchange_destroy(s->exchange);
     if (s->own_halo)
@@ -201,22 +208,26 @@ void alya_solver_destroy(void *solver)
 
 /* --- the job --- */
 
+void alya_sum_r(alya_solver_t *s)
+{
+    const rt_field_t field = {s->r, RT_F64, 3, s->kernels->r_stride, 1};
+    if (!s->halo)
+        return;
+    rt_timer_start("halo", s->rung->kind);
+    if (s->exchange)
+        s->vectors->exchange(s->exchange, s->r);
+    else
+        rt_halo_do(s->halo, RT_HALO_SUM, &field);
+    rt_timer_stop("halo");
+}
+
 void alya_assemble(alya_solver_t *s)
 {
-    const rt_kind_t kind = s->rung->kind;
     s->assembled++;
-    rt_timer_start("assemble", kind);
+    rt_timer_start("assemble", s->rung->kind);
     s->kernels->assemble(&s->view, &s->physics, s->u, s->r);
     rt_timer_stop("assemble");
-    if (s->halo) {
-        rt_timer_start("halo", kind);
-        rt_field_t field = {s->r, RT_F64, 3, s->kernels->r_stride, 1};
-        if (s->exchange)
-            s->vectors->exchange(s->exchange, s->r);
-        else
-            rt_halo_do(s->halo, RT_HALO_SUM, &field);
-        rt_timer_stop("halo");
-    }
+    alya_sum_r(s);
 }
 
 /* Returns a seed for what is drawn for a solve. */
@@ -274,29 +285,54 @@ static void assemblies(alya_solver_t *s)
 void alya_solve(void *solver)
 {
     alya_solver_t *s = solver;
-    assemblies(s);
+    for (int64_t k = 0; s->flow && k < s->problem->config->steps; k++)
+        alya_step(s);
+    if (!s->flow)
+        assemblies(s);
 }
 
 /* --- between solves --- */
 
-/* Gusts of an eighth: the velocity keeps its size. */
-static rt_draw_t gusts(uint64_t draw)
+/* Gusts of an eighth: the velocity keeps its size. A time step would smear them in thin cells, and
+ * might have to be shorter for that, so there they are small. */
+static rt_draw_t gusts(bool steps, uint64_t draw)
 {
-    return (rt_draw_t){draw, 1, draw == 0 ? 0 : 0.125};
+    return (rt_draw_t){draw, 1, draw == 0 ? 0 : steps ? 0x1p-7 : 0.125};
 }
 
-void alya_draw(const alya_problem_t *p, uint64_t draw, double *u)
+bool alya_is_step(const rt_rung_t *rung)
 {
-    rt_draw(u, RT_HOST, p->u, 3 * (size_t)p->mesh->nodes, sizeof *u, gusts(draw));
+    return rung->ladder && strcmp(rung->ladder, "step") == 0;
+}
+
+const double *alya_base(const alya_problem_t *p, bool steps)
+{
+    return steps ? p->flow->u : p->u;
+}
+
+void alya_draw(const alya_problem_t *p, bool steps, uint64_t draw, double *u)
+{
+    rt_draw(u, RT_HOST, alya_base(p, steps), 3 * (size_t)p->mesh->nodes, sizeof *u,
+            gusts(steps, draw));
 }
 
 alya_left_t alya_left_new(const alya_solver_t *s)
 {
-    const size_t values = 3 * (size_t)s->view.nodes, watched = 3 * ALYA_WATCHED * ALYA_WITNESSES;
-    const alya_left_t left = {.draw = s->draw,
-                              .assembled = s->assembled,
-                              .r = RT_NEW(double, values, RT_HOST),
-                              .witness = RT_NEW(double, watched, RT_HOST)};
+    const size_t nodes = (size_t)s->view.nodes, values = 3 * nodes;
+    const size_t watched = 3 * ALYA_WATCHED * ALYA_WITNESSES;
+    alya_left_t left = {.draw = s->draw, .assembled = s->assembled};
+    if (s->flow) {
+        left.steps = s->flow->steps;
+        left.begin = RT_NEW(double, values, RT_HOST);
+        left.u = RT_NEW(double, values, RT_HOST);
+        left.p = RT_NEW(double, nodes, RT_HOST);
+        rt_copy(left.begin, RT_HOST, s->flow->view.begin, s->space, values * sizeof(double));
+        rt_copy(left.p, RT_HOST, s->flow->view.p, s->space, nodes * sizeof(double));
+        alya_get(s, s->u, s->u_stride, left.u);
+        return left;
+    }
+    left.r = RT_NEW(double, values, RT_HOST);
+    left.witness = RT_NEW(double, watched, RT_HOST);
     alya_get(s, s->r, s->kernels->r_stride, left.r);
     rt_copy(left.witness, RT_HOST, s->witness, s->space, watched * sizeof(double));
     return left;
@@ -304,8 +340,7 @@ alya_left_t alya_left_new(const alya_solver_t *s)
 
 void alya_left_destroy(alya_left_t *left)
 {
-    RT_FREE(left->r, RT_HOST);
-    RT_FREE(left->witness, RT_HOST);
+    RT_FREE_ALL(RT_HOST, left->r, left->witness, left->begin, left->u, left->p);
 }
 
 void alya_spoil(void *solver, uint64_t draw, rt_keep_t keep)
@@ -319,8 +354,10 @@ void alya_spoil(void *solver, uint64_t draw, rt_keep_t keep)
     s->draw = draw;
     s->assembled = 0;
     /* r carries the velocity to the records, as in alya_put_velocity */
-    rt_draw(s->r, s->space, s->u0, values, sizeof(double), gusts(draw));
+    rt_draw(s->r, s->space, s->u0, values, sizeof(double), gusts(s->flow != NULL, draw));
     s->vectors->copy(s->view.nodes, s->r, 3, s->u, s->u_stride);
     alya_erase_r(s);
+    if (s->flow)
+        alya_flow_spoil(s->flow);
     rt_fill(s->witness, s->space, 0xff, (size_t)3 * ALYA_WATCHED * ALYA_WITNESSES * sizeof(double));
 }

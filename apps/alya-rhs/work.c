@@ -107,22 +107,53 @@ static const model_t models[] = {
     {.rung = "openacc-RSPR", .flops = 674, .global = 37},
 };
 
-/* Returns the row of a rung, or NULL. On a CPU Kokkos runs the loops of cpu-closed. */
+/* Returns the row of a rung, or NULL: on the ladder `step` that of the assembly. On a CPU Kokkos runs the
+ * loops of cpu-closed. */
 static const model_t *model_of(const rt_rung_t *rung)
 {
     const bool vectors = rung->kind == RT_KOKKOS && !rt_kind_on_gpu(RT_KOKKOS);
-    const char *name = vectors ? "cpu-closed" : rung->name;
+    const char *own = rung->name + (alya_is_step(rung) ? strlen("step-") : 0);
+    const char *name = vectors ? "cpu-closed" : own;
     for (size_t i = 0; i < sizeof models / sizeof *models; i++)
         if (strcmp(models[i].rung, name) == 0)
             return &models[i];
     return NULL;
 }
 
+/* Entries of L per node: 15 where six tetrahedra fill a cell. A step reads three values and a column
+ * of each, once for D and once for G. */
+enum { ENTRIES = 15 };
+
+/* A time step: its assemblies, and what follows from the mesh; without the iterations of the pressure,
+ * which are the solver's affair, so they cost time and bring no credit. */
+static void step_work(const rt_run_t *run, rt_work_t *work)
+{
+    const alya_config_t *config = run->config;
+    const double N = alya_counts(run)->total_nodes, entries = ENTRIES * N;
+    const double rows = (3 * VALUE + sizeof(int32_t)) * entries;
+    work->unit = "time step";
+    work->units = (double)config->steps;
+    work->flops = 3 * work->flops + 12 * entries + 4 * 24 * N;
+    work->bytes = 3 * work->bytes + 2 * rows + VALUE * N * (4 * (4 + 12) + 8);
+    for (int i = 0; i < work->n; i++)
+        work->line[i].calls *= 3;
+    rt_work_add(work, "advance", 4, 24 * N, VALUE * N * 10, VALUE * N * 3);
+    rt_work_add(work, "divergence", 1, 6 * entries, rows + VALUE * N * 3, VALUE * N);
+    rt_work_add(work, "gradient", 1, 6 * entries, rows + VALUE * N, VALUE * N * 3);
+}
+
+void alya_work_pressure(const rt_run_t *run, double iterations, rt_work_t *work)
+{
+    const double N = alya_counts(run)->total_nodes, entries = ENTRIES * N;
+    rt_work_add(work, "pressure", iterations, 2 * entries + 12 * N,
+                (VALUE + sizeof(int32_t)) * entries + VALUE * N * 8, VALUE * N * 4);
+}
+
 void alya_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
 {
     const alya_config_t *config = run->config;
     const alya_counts_t *counts = alya_counts(run);
-    const alya_kernels_t *kernels = (const alya_kernels_t *)rung->kernels;
+    const alya_kernels_t *kernels = alya_kernels(rung);
     const model_t *m = model_of(rung);
     const double E = counts->total_elements, N = counts->total_nodes;
     const double stride = kernels ? kernels->r_stride : 3, fields = kernels ? kernels->packed : 0;
@@ -141,6 +172,8 @@ void alya_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
     rt_work_add(work, "assemble", 1, m->flops * E,
                 16 * E + VALUE * N * (fmax(6, fields) + stride) + VALUE * m->streamed * E,
                 2 * VALUE * N * stride + VALUE * m->streamed * E);
+    if (alya_is_step(rung))
+        step_work(run, work);
 }
 
 /* --- memory --- */
@@ -204,6 +237,25 @@ static double solver_memory(const alya_counts_t *counts, const alya_kernels_t *k
     return on_host ? sum : sum + 16 * E;
 }
 
+/* Adds what the ladder `step` needs; returns the host bytes of the problem. Judging a step takes 16
+ * values per node, and what two solves left 14 (or, before timing, that of one). */
+static double step_memory(const alya_counts_t *counts, rt_space_t space, double *setting_up,
+                          double *verifying, double bytes[RT_SPACES])
+{
+    const double N = (double)counts->nodes, values = 7 * VALUE * N;
+    const double sums = 2 * VALUE * (double)alya_partial_sums(counts->nodes);
+    double making;
+    const double rows = alya_rows_memory(counts, &making);
+    bytes[space] += values + (space == RT_HOST ? 0 : rows);
+    bytes[space == RT_HOST ? RT_HOST : RT_PINNED] += sums;
+    *setting_up = fmax(*setting_up, making);
+    *verifying = fmax(*verifying, 30 * VALUE * N);
+#if RT_HAVE_HYPRE
+    bytes[space] += 200 * VALUE * N; /* BoomerAMG's, which is not ours to count */
+#endif
+    return rows + 3 * VALUE * N;
+}
+
 /*
  * Predicts the memory of one rank. The host has the mesh, its schedule, its halo and u; while a
  * rung is verified, also eleven values per node for the comparison and one copy of a field on its
@@ -216,8 +268,7 @@ void alya_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
 {
     const alya_config_t *config = run->config;
     const alya_counts_t *counts = alya_counts(run);
-    const alya_kernels_t *kernels =
-        rung->kernels ? (const alya_kernels_t *)rung->kernels : &alya_reference;
+    const alya_kernels_t *kernels = rung->kernels ? alya_kernels(rung) : &alya_reference;
     const rt_space_t space = rt_rung_space(rung);
     const double E = (double)counts->elements, N = (double)counts->nodes;
     const entries_t n = halo_entries(config, counts);
@@ -255,14 +306,16 @@ void alya_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
     problem += halo + 3 * VALUE * N;
     const double copied = kernels->r_stride > 3 ? kernels->r_stride : 0;
     const double compared = fmax(14, 11 + copied);
-    const double verifying = compared * VALUE * N + bytes[RT_HOST];
+    double verifying = compared * VALUE * N;
     double setting_up = own_schedule ? bytes[RT_HOST] + scheduling : 0;
     if (space != RT_HOST)
         setting_up = fmax(fmax(VALUE * N * kernels->packed, lists[RT_HOST]), making_halo);
+    if (alya_is_step(rung) && (run->opt.rung || run->opt.ladder)) /* else it is not run */
+        problem += step_memory(counts, space, &setting_up, &verifying, bytes);
     problem += 65536; /* small things */
     if (space != RT_HOST)
         problem += 4.0 * (double)(n.local + n.shared);
-    bytes[RT_HOST] = fmax(problem + fmax(verifying, setting_up), making_problem);
+    bytes[RT_HOST] = fmax(problem + fmax(verifying + bytes[RT_HOST], setting_up), making_problem);
     bytes[RT_HOST] = fmax(bytes[RT_HOST], making_mesh(config, counts));
 }
 
@@ -282,28 +335,55 @@ static void cell(rt_table_t *t, double value, const char *format)
     rt_table_cell(t, "%s", value > 0 ? text : "-");
 }
 
-/* Returns the seconds of the rung called B of the same kind, 0 if it did not run. */
-static double seconds_of_b(const rt_outcome_t *outcomes, rt_kind_t kind)
+/* Returns the seconds of the rung of this ladder called B and of the same kind, 0 if it did not run. */
+static double seconds_of_b(const rt_outcome_t *outcomes, const rt_rung_t *rung)
 {
-    for (int i = 0; i < alya_app.n_rungs; i++)
-        if (outcomes[i].rung && (outcomes[i].rung->kind == RT_CPU) == (kind == RT_CPU) &&
-            model_of(outcomes[i].rung)->paper.name &&
-            strcmp(model_of(outcomes[i].rung)->paper.name, "B") == 0)
+    for (int i = 0; i < alya_app.n_rungs; i++) {
+        const rt_rung_t *other = outcomes[i].rung;
+        if (other && (other->kind == RT_CPU) == (rung->kind == RT_CPU) &&
+            alya_is_step(other) == alya_is_step(rung) && model_of(other)->paper.name &&
+            strcmp(model_of(other)->paper.name, "B") == 0)
             return outcomes[i].verdict.valid ? outcomes[i].seconds_per_unit : 0;
+    }
     return 0;
 }
 
-void alya_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out)
+/* Prints how much of a step its three assemblies take, and what the climb is worth to the whole. */
+static void compare_steps(const rt_outcome_t *outcomes, FILE *out)
+{
+    rt_table_t *t = rt_table_new("<rung|ms per step|three assemblies|step-B / this|B / this");
+    for (int i = 0; i < alya_app.n_rungs; i++) {
+        const rt_outcome_t *o = &outcomes[i];
+        if (!o->rung || !alya_is_step(o->rung) || !o->verdict.valid || o->seconds_per_unit <= 0)
+            continue;
+        const double part = o->kernel_seconds / o->seconds_per_unit;
+        rt_table_cell(t, "%s", o->rung->name);
+        cell(t, 1e3 * o->seconds_per_unit, "%.4g");
+        cell(t, 100 * part, "%.0f %%");
+        cell(t, seconds_of_b(outcomes, o->rung) / o->seconds_per_unit, "%.2f");
+        const rt_rung_t *b =
+            rt_app_rung(&alya_app, o->rung->kind == RT_CPU ? "step-cpu-B" : "step-B");
+        cell(t, outcomes[b - alya_app.ladder].kernel_seconds / o->kernel_seconds, "%.2f");
+        rt_table_row(t);
+    }
+    fprintf(out,
+            "\na time step: how much of it its three assemblies take (the paper: up to 80 %% in "
+            "production), and what each rung is worth to a step and to an assembly\n\n");
+    rt_table_print(t, out);
+    rt_table_destroy(t);
+}
+
+static void compare_assemblies(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out)
 {
     rt_table_t *t = rt_table_new("<rung|flop|paper|global ld/st|paper|local ld/st|paper|DRAM bytes|"
                                  "paper|B / this|paper|<paper's rung");
     const double E = alya_counts(run)->total_elements;
     for (int i = 0; i < alya_app.n_rungs; i++) {
         const rt_outcome_t *o = &outcomes[i];
-        if (!o->rung)
+        if (!o->rung || alya_is_step(o->rung))
             continue;
         const model_t *m = model_of(o->rung);
-        const double b = seconds_of_b(outcomes, o->rung->kind);
+        const double b = seconds_of_b(outcomes, o->rung);
         const bool cpu = o->rung->kind == RT_CPU;
         rt_table_cell(t, "%s", m->rung);
         cell(t, m->flops, "%.0f");
@@ -325,4 +405,16 @@ void alya_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out)
         "many times as fast as B, here and there\n\n");
     rt_table_print(t, out);
     rt_table_destroy(t);
+}
+
+void alya_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out)
+{
+    bool ran[2] = {false, false};
+    for (int i = 0; i < alya_app.n_rungs; i++)
+        if (outcomes[i].rung)
+            ran[alya_is_step(outcomes[i].rung)] = true;
+    if (ran[0])
+        compare_assemblies(run, outcomes, out);
+    if (ran[1])
+        compare_steps(outcomes, out);
 }

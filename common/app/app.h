@@ -72,7 +72,9 @@ typedef struct {
     rt_work_t *work;     /* what `work` said; result corrects what is known only after the solve */
     rt_text_t precision; /* what this run computes in, where options decide; "": the rung's own */
     rt_text_t line;      /* one line for the user: iterations, residual; "": none */
-    json_t *json;        /* more for the JSON file; NULL: none is written */
+    double
+        kernel_seconds; /* of a unit, in the kernel that the app is about; 0: not measured apart */
+    json_t *json;       /* more for the JSON file; NULL: none is written */
 } rt_result_t;
 
 /* The optional parts of an app. Each may be NULL. */
@@ -199,6 +201,7 @@ struct rt_outcome {
     rt_traffic_t sent; /* bytes per unit, of all ranks, in halos; sums over ranks are left out */
     rt_work_t work;
     rt_text_t line, precision; /* rt_result_t's */
+    double kernel_seconds;
 };
 /* Returns the grade by the checks and the unrest. */
 rt_grade_t rt_outcome_grade(const rt_outcome_t *outcome);

@@ -76,6 +76,7 @@ static void take_result(const rt_app_t *app, const void *solver, rt_outcome_t *o
         extras->result(solver, &result);
     out->line = result.line;
     out->precision = result.precision;
+    out->kernel_seconds = result.kernel_seconds;
 }
 
 /* Returns what the rung seems to have done on each rank. */

@@ -90,8 +90,8 @@ void rt_vtk_mesh_begin(rt_vtk_t *vtk, const char *path, const rt_vtk_mesh_t *mes
     char *text;
     size_t length;
     FILE *out = text_new(vtk, "UnstructuredGrid", &text, &length);
-    fprintf(out, "<UnstructuredGrid>\n<Piece NumberOfPoints=\"%lld\" NumberOfCells=\"%lld\">\n",
-            (long long)mesh->points, (long long)mesh->cells);
+    fprintf(out, "<UnstructuredGrid>\n%s<Piece NumberOfPoints=\"%lld\" NumberOfCells=\"%lld\">\n",
+            mesh->facts ? mesh->facts : "", (long long)mesh->points, (long long)mesh->cells);
     add_arrays(vtk, out, "PointData", mesh->of_points, mesh->points);
     if (mesh->of_cells)
         add_arrays(vtk, out, "CellData", mesh->of_cells, mesh->cells);

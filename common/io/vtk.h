@@ -26,6 +26,7 @@ typedef struct {
     /* Values of points and of cells, each list ended by an array without a name; of_cells may be
      * NULL. */
     const rt_vtk_array_t *of_points, *of_cells;
+    const char *facts; /* VTK's FieldData, or NULL */
 } rt_vtk_mesh_t;
 
 enum { RT_VTK_MOST = 12 }; /* arrays of a file, with the four of the mesh */

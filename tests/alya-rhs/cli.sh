@@ -6,10 +6,13 @@ cpu="--device cpu --seconds 0"
 # --- every order, form and file; layers so thin that the products det is a difference of are 10^10 times as large; a random
 # order that is put in order at set-up, unless that is not wanted ---
 each on_cpu <<END
---ladder --cells 8x7x5 --order {natural,hilbert,random-all} --reorder no
---ladder --cells 4x4x3 --form {conv,skew,emac} --filter-width 1.5 --force-x 0.1
---ladder --cells 5x4x60 --growth 1.5 --jitter 0.15 --force-x 0.1 --form cons
---ladder --mesh box --cells 5x4x4 --jitter 0.1 --order random-all --reorder no --choose chunk=64
+--ladder --only assembly --cells 8x7x5 --order {natural,hilbert,random-all} --reorder no
+--ladder --only assembly --cells 4x4x3 --form {conv,skew,emac} --filter-width 1.5 --force-x 0.1
+--ladder --only assembly --cells 5x4x60 --growth 1.5 --jitter 0.15 --force-x 0.1 --form cons
+--ladder --only assembly --mesh box --cells 5x4x4 --jitter 0.1 --order random-all --reorder no --choose chunk=64
+--ladder --only step --cells 6x5x4 --jitter 0.1 --form skew --force-x 0.1
+--rung step-cpu-closed --mesh box --cells 5x4x4 --jitter 0.1 --order random-all --reorder no --steps 3 --dt 0.1
+--rung step-cpu-RSP --mesh $samples/cube-4.1.msh --tolerance 1e-9
 END
 export OMP_NUM_THREADS=1 # two above
 rows "$program" $cpu --rung cpu-closed <<END
@@ -21,6 +24,9 @@ END
 # --- pictures ---
 on_cpu picture --cells 12x8x6 --rung cpu-closed --picture flow.vtu
 grep -q UnstructuredGrid flow.vtu || fail "flow.vtu is no VTK file"
+on_cpu steps --cells 6x5x4 --rung step-cpu-closed --steps 4 --dt 0.25 --picture steps.vtu --json steps.json
+grep -a -q '"TimeValue" NumberOfTuples="1" format="ascii">1<' steps.vtu && [ "$(number steps.json time)" = 1.0 ] ||
+    fail "four steps of 0.25 s do not end at 1 s"
 # A picture that cannot be written is said, and ends with 3.
 (ulimit -f 8; "$program" $cpu --cells 4x4x3 --rung reference --picture quota.vtu 2>&1 | cat >quota.out; exit ${PIPESTATUS[0]})
 [ $? = 3 ] && grep -q "^alya-rhs: cannot write 'quota.vtu': File too large" quota.out || fail "a quota: $(tail -n 3 quota.out)"
@@ -46,6 +52,7 @@ rows "$program" $cpu <<END
 2|--order backwards: |--order backwards
 2|--form foo: |--form foo
 2|--rho 0: out of range|--rho 0
+2|--tolerance 1: out of range|--tolerance 1
 2|--mu nan|--mu nan
 2|missing.msh|--mesh missing.msh
 2|bad.msh|--mesh bad.msh

@@ -24,12 +24,13 @@ at_once=4 each single <<END
 {P,RS,RSP,closed} --cells 11x7x5 --choose threads=512
 END
 refused 2 "there is no such value; coalesced has 64, 128, 256" "$program" --rung coalesced --choose threads=512
+each single <<<"{step-RSPR,step-patch} --cells 8x7x5 --steps 3 --form {skew,emac}"
 ladder timed --cells 48x40x28 --seconds 0.02
 tail -n 40 timed.out
 
 if why=$(have_mpi); then
     launch="$mpirun -n 2"
-    each single <<<"{RSPR,patch,coalesced} --cells 16x16x8 --device 0 --share-device"
+    each single <<<"{RSPR,patch,coalesced,step-patch} --cells 16x16x8 --device 0 --share-device"
     find_transports
     for transport in $transports; do
         single gpus-$transport mixed --cells 16x16x8 --transport $transport

@@ -7,10 +7,19 @@ why=$(have_mpi) || skip "$why"
 export OMP_NUM_THREADS=1
 for n in 2 4; do
     launch="$mpirun -n $n" each on_cpu <<END
-$([ $n = 4 ] && echo --rung cpu-RSP || echo --ladder) --cells 6x5x4
+$([ $n = 4 ] && echo --rung cpu-RSP || echo --ladder --only assembly) --cells 6x5x4
+--rung step-cpu-RSP --cells 6x5x4 --json step-$n.json
+--rung step-cpu-closed --mesh box --cells 4x4x4 --steps 2
 --rung reference --mesh box --cells 4x4x4 --jitter 0.1
 --rung cpu-closed --mesh $samples/cube-4.1.msh
 END
+done
+# A step is the same on any number of ranks, as far as the pressure is solved for.
+on_cpu step --rung step-cpu-RSP --cells 6x5x4 --json step-1.json
+for key in dt divergence; do
+    rm -f same.out
+    for n in 1 2 4; do printf '%.5g\n' "$(number step-$n.json $key)" >>same.out; done
+    [ "$(sort -u same.out | wc -l)" = 1 ] || fail "$key depends on the ranks: $(tr '\n' ' ' <same.out)"
 done
 launch="$mpirun -n 3" on_cpu random --cells 6x5x4 --order random-all --rung cpu-closed
 

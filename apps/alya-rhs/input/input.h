@@ -118,11 +118,13 @@ void alya_mesh_share(alya_mesh_t *mesh, int rank, int ranks);
 
 /* Sets u[nodes][3] = random in (-1, 1) by global id. */
 void alya_random_field(const alya_mesh_t *mesh, uint64_t seed, double *u);
+/* Returns the logarithmic wind profile, m/s, at a height over the ground, m. */
+double alya_log_wind(double above);
 /* Sets u[nodes][3] to the velocity of the timed runs, m/s: on the hill and in files the logarithmic
  * wind profile over the ground with roughness 3 cm and friction velocity 0.4 m/s, plus modes that
  * vanish at the ground; in the box the Taylor-Green vortex plus modes. Collective. */
-typedef enum { ALYA_OVER_HILL, ALYA_IN_BOX, ALYA_IN_FILE } alya_flow_t;
-void alya_fill_velocity(const alya_mesh_t *mesh, alya_flow_t flow, double *u);
+typedef enum { ALYA_OVER_HILL, ALYA_IN_BOX, ALYA_IN_FILE } alya_velocity_t;
+void alya_fill_velocity(const alya_mesh_t *mesh, alya_velocity_t flow, double *u);
 
 /* Return the most host memory in bytes, in addition to the mesh itself, while these run:
  * alya_mesh_reorder in any order, alya_mesh_find_boundary, alya_mesh_share. */

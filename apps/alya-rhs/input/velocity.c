@@ -51,7 +51,12 @@ static void make_modes(modes_t *m, double shortest, double longest, bool whole_n
     }
 }
 
-void alya_fill_velocity(const alya_mesh_t *mesh, alya_flow_t flow, double *velocity)
+double alya_log_wind(double above)
+{
+    return 0.4 / 0.41 * log(1 + above / 0.03);
+}
+
+void alya_fill_velocity(const alya_mesh_t *mesh, alya_velocity_t flow, double *velocity)
 {
     const bool box = flow == ALYA_IN_BOX, hill = flow == ALYA_OVER_HILL;
     double extent[6] = {-1e300, -1e300, -1e300, -1e300, -1e300, -1e300}; /* max x, max -x */
@@ -74,7 +79,7 @@ void alya_fill_velocity(const alya_mesh_t *mesh, alya_flow_t flow, double *veloc
             u[1] = -cos(x[0]) * sin(x[1]) * cos(x[2]);
         } else {
             double above = fmax(0, x[2] - (hill ? alya_hill(x[0], x[1]) : ground));
-            u[0] = 0.4 / 0.41 * log(1 + above / 0.03);
+            u[0] = alya_log_wind(above);
             share = 4 * above / (above + 0.1 * height);
         }
         for (int i = 0; i < MODES; i++) {

@@ -324,7 +324,7 @@ static void check_assemblies(bench_t *t, const alya_left_t *left)
     alya_solver_t *s = t->s;
     const alya_watch_t watch = alya_watch(s, left->draw);
     double most = 0;
-    alya_draw(t->p, left->draw, t->u);
+    alya_draw(t->p, false, left->draw, t->u);
     oracle(t, &s->physics);
     rt_verdict_check(t->verdict, "r left behind = quadrature, node by node (sum |r_e|)",
                      worst(t, left->r), s->kernels->tolerance);
@@ -345,6 +345,21 @@ static void check_assemblies(bench_t *t, const alya_left_t *left)
                          s->kernels->tolerance);
 }
 
+/* Judges what a solve left, and frees it. */
+static void judge_left(alya_solver_t *s, alya_left_t left, rt_verdict_t *verdict)
+{
+    if (s->flow) {
+        alya_judge_step(s, &left, verdict);
+    } else {
+        bench_t t = bench_new(s, 0, verdict);
+        rt_verdict_true(verdict, "as many assemblies as asked",
+                        left.assembled == t.p->config->assemblies);
+        check_assemblies(&t, &left);
+        bench_destroy(&t);
+    }
+    alya_left_destroy(&left);
+}
+
 void alya_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
 {
     alya_solver_t *s = solver;
@@ -359,26 +374,21 @@ void alya_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
     check_total(&t, true, "linear velocity: sum r = rho (f - A (M x_c + b)) V");
     check_claim(&t);
     bench_destroy(&t);
-}
-
-/* Judges what a solve left, and frees it. */
-static void judge_left(bench_t *t, alya_left_t *left)
-{
-    rt_verdict_true(t->verdict, "as many assemblies as asked",
-                    left->assembled == t->p->config->assemblies);
-    check_assemblies(t, left);
-    alya_left_destroy(left);
+    if (s->flow) {
+        alya_spoil(s, seed, RT_KEEP_NOTHING);
+        alya_solve(s);
+        judge_left(s, alya_left_new(s), verdict);
+    }
 }
 
 /* What is left now is copied when what was put aside is judged and freed: less memory. */
 void alya_verify_after(void *solver, rt_verdict_t *verdict)
 {
     alya_solver_t *s = solver;
-    bench_t t = bench_new(s, 0, verdict);
-    for (int k = 0; k < RT_KEEPS; k++)
-        if (s->kept[k].r)
-            judge_left(&t, &s->kept[k]);
-    alya_left_t left = alya_left_new(s);
-    judge_left(&t, &left);
-    bench_destroy(&t);
+    for (int k = 0; k < RT_KEEPS; k++) {
+        if (s->kept[k].r || s->kept[k].u)
+            judge_left(s, s->kept[k], verdict);
+        s->kept[k] = (alya_left_t){0};
+    }
+    judge_left(s, alya_left_new(s), verdict);
 }

@@ -92,8 +92,8 @@ def rung_of(app: str, name: str) -> Rung:
 
 
 def own(rung: Rung) -> str:
-    """Returns the path under the tree of the rung's own file, which has the rung's name."""
-    name = rung.name.replace('-', '_').lower()
+    """Returns the path under the tree of the rung's own file, which has its name; a time step has that of its assembly."""
+    name = rung.name.removeprefix('step-').replace('-', '_').lower()
     return os.path.join('apps', rung.app, rung.kind, f'{name}.{SUFFIXES[rung.kind]}')
 
 

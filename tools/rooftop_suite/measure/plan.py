@@ -18,7 +18,8 @@ from . import machine, programs
 
 
 DEFAULTS = {'windows': 5, 'seconds': 5.0, 'ladder_seconds': 0.3, 'ranks': 1, 'nonce': '', 'peak': []}
-PICTURES = {'gfnn-wave': ['--elements', '48x48x48', '--frequency', '5000', '--steps', '14']}
+PICTURES = {'gfnn-wave': ('vti', '--elements 48x48x48 --frequency 5000 --steps 14'),
+            'alya-rhs': ('vtu', '--rung step-cpu-closed --cells 24x20x14 --steps 16 --tolerance 1e-3')}
 SHORTER = {'gfnn-wave': ['--steps', '1']}  # of ladders on CPUs: its reference solve is 24 times slower than the rung's
 # What a choice of peak may set: how an app computes, not what.
 FREE = {'rung', 'choose', 'tuning', 'no-tuning', 'transport', 'threads'}
@@ -165,10 +166,10 @@ class Plan:
             less = ['--only', 'gpu'] if self.gpu else SHORTER.get(app, [])
             steps.append(self.step(f'ladder-{app}', app, [
                 '--ladder', *less, '--size', self.ladder_size, '--seconds', f'{self.ladder_seconds:g}']))
-        for app in PICTURES if steps else ():
+        for app, (end, options) in PICTURES.items() if steps else ():
             if app in self.apps:
                 steps.append(self.step(f'picture-{app}', app, [
-                    *PICTURES[app], '--seconds', '0', '--picture', f'{app}-picture.vti']))
+                    *options.split(), '--seconds', '0', '--picture', f'{app}-picture.{end}']))
         return steps
 
     def steps(self) -> list[Step]:

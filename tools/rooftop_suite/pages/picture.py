@@ -1,7 +1,8 @@
 """`rooftop picture`: draws what --picture of an app wrote, with matplotlib.
 
 A .vti file of gfnn-wave: the plane of the source, a component of an array along z, with the outlines of the tissues. A
-.vtu file of fun3d-mcpi: the plane of symmetry from the side, and the walls from above. ParaView shows all the rest.
+.vtu file of fun3d-mcpi: the plane of symmetry from the side, and the walls from above. A .vtu file of alya-rhs: the
+plane through the middle of the hill. ParaView shows all the rest.
 """
 import argparse
 import io
@@ -28,9 +29,9 @@ MOST = 99.5  # per cent of the values that the colours reach: next to a source t
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add('file', metavar='FILE', help='.vti of gfnn-wave, or .vtu of fun3d-mcpi, as --picture writes them')
+    add('file', metavar='FILE', help='.vti of gfnn-wave, or .vtu of fun3d-mcpi or alya-rhs, as --picture writes them')
     add('--output', metavar='X.png', help='(default: FILE with .png)')
-    add('--array', metavar='NAME', help='what to show (default: u or Cp)')
+    add('--array', metavar='NAME', help='what to show (default: u, Cp, or velocity and pressure)')
 
 
 def main(args: argparse.Namespace) -> int:
@@ -57,6 +58,8 @@ def png(data: bytes, array: str = '') -> bytes:
         figure = figures.Figure(figsize=(WIDTH / 100, HEIGHT / 100), dpi=100, layout='constrained')
         if file.kind == 'ImageData':
             wave(file, figure, array or 'u')
+        elif b'"velocity"' in data[:file.begin]:
+            hill(file, figure, array)
         else:
             flow(file, figure, array or 'Cp')
         out = io.BytesIO()
@@ -182,3 +185,26 @@ def flow(file: File, figure: Any, name: str) -> None:
                 aspect='equal', ylabel=f'{"xyz"[across]} in m', title=f'{name}, {title}')
     axes[1].set_xlabel('x in m')
     figure.colorbar(drawn, ax=axes, label=name, extend='both')
+
+
+# ---- alya-rhs ----
+
+def hill(file: File, figure: Any, name: str) -> None:
+    """Draws velocity along x and pressure (or `name`) in the plane y = const that most nodes near the middle are in."""
+    x, of = file.array('Points'), file.array('connectivity').reshape(-1, 4)
+    wide = numpy.unique(x[:, 1])
+    on = x[:, 1] == wide[len(wide) // 2]
+    cut = of[on[of].sum(1) == 3]
+    faces = cut[on[cut]].reshape(-1, 3)
+    shown = [name] if name else [one for one in ('velocity', 'pressure') if f'"{one}"' in str(ElementTree.tostring(file.root))]
+    axes = numpy.atleast_1d(figure.subplots(len(shown), 1, sharex=True))
+    for one, array in zip(axes, shown):
+        values = file.array(array).astype(float)
+        values = values[:, 0] if values.ndim == 2 else values
+        signed = array == 'pressure'
+        drawn = one.tripcolor(x[:, 0], x[:, 2], faces, values, shading='gouraud', cmap='RdBu_r' if signed else 'viridis',
+                              norm=scale(values[on], False) if signed else None)
+        one.set(ylabel='z in m', title=f'{array}{" along x in m/s" if array == "velocity" else " in Pa" if signed else ""}, '
+                f'y = {wide[len(wide) // 2]:.3g} m')
+        figure.colorbar(drawn, ax=one, extend='both' if signed else 'neither')
+    axes[-1].set_xlabel('x in m')

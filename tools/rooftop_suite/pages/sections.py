@@ -195,8 +195,9 @@ class Section:
     # -- picture --
 
     def picture(self) -> Markup:
-        name = f'{self.app}-picture.vti'
-        if not os.path.lexists(self.evidence.file(name)):
+        names = [f'{self.app}-picture.{end}' for end in ('vti', 'vtu')]
+        name = next((name for name in names if os.path.lexists(self.evidence.file(name))), '')
+        if not name:
             return Markup()
         try:
             data = disk.read_bytes(self.evidence.file(name))
@@ -208,7 +209,7 @@ class Section:
                 join([inline('code', name), f' is in the folder, and is not drawn here: {error}.'])))
         made = self.evidence.files.get(f'picture-{self.app}.json')
         options = made.record.options if made and isinstance(made.record, Program) else {}
-        return parts.part('Picture', parts.picture(picture.WIDTH, picture.HEIGHT, options,
+        return parts.part('Picture', parts.picture(self.app, picture.WIDTH, picture.HEIGHT, options,
                                                    base64.b64encode(drawn).decode()))
 
     # -- commands --
