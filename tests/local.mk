@@ -46,6 +46,7 @@ rt_mcpi_tests = \
 	tests/fun3d-mcpi/test_system \
 	tests/fun3d-mcpi/test_wing
 rt_gfnn_tests = \
+	tests/gfnn-wave/test_blocks \
 	tests/gfnn-wave/test_box \
 	tests/gfnn-wave/test_element \
 	tests/gfnn-wave/test_iterations \
@@ -53,7 +54,6 @@ rt_gfnn_tests = \
 	tests/gfnn-wave/test_model \
 	tests/gfnn-wave/test_physics \
 	tests/gfnn-wave/test_solve \
-	tests/gfnn-wave/test_vectors \
 	tests/gfnn-wave/test_weights
 # The longest, where there is a GPU, come first: they run beside all the others.
 rt_gpu_scripts = \
