@@ -22,7 +22,6 @@ rt_nekbone_tests = \
 	tests/nekbone/test_operator \
 	tests/nekbone/test_precond \
 	tests/nekbone/test_problem \
-	tests/nekbone/test_small \
 	tests/nekbone/test_solve \
 	tests/nekbone/test_work
 rt_alya_tests = \

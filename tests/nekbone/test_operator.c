@@ -10,7 +10,9 @@
 #include "config.h"
 #include <math.h>
 #include <string.h>
+#include "apps/nekbone/cpu/small.h"
 #include "nek_test.h"
+#include "tune/force.h"
 
 /* Computes the weak form for one element: the sum of grad phi . G grad u, and the sum of its
  * absolute terms. Every test function phi = l_i l_j l_k has a gradient along three lines only, so w
@@ -74,6 +76,23 @@ static void check_reference(nek_test_t *t)
     RT_FREE(size, RT_HOST);
 }
 
+/* Verifies every version of the small products, in the rung that consists of them. */
+static void check_versions(nek_test_t *t)
+{
+    const rt_rung_t *scalar = rt_app_rung(&nek_app, "scalar");
+    for (int v = 1; v <= NEK_SMALL; v++) {
+        const int choice[RT_TUNE_PARAMETERS] = {v, v, v};
+        const char *why = rt_rung_refuse_choice(scalar, t->config, choice);
+        rt_outcome_t out;
+        CHECK(!why || strstr(why, "configure")); /* what this build lacks */
+        if (why)
+            continue;
+        rt_force_choice(&t->run, scalar, choice);
+        rt_run_rung(&t->run, t->problem, scalar, NULL, &out, NULL);
+        CHECK(out.verdict.valid);
+    }
+}
+
 /* Verifies every rung at every degree: the reference's values, symmetry, null space, a short and a
  * long solve. Catches an n whose instantiation, launch or run-time-n kernel is wrong. */
 static void check_rungs(int degree, double deform)
@@ -86,6 +105,8 @@ static void check_rungs(int degree, double deform)
     nek_test_new(&t, &nek_app, settings);
     check_reference(&t);
     nek_test_rungs(&t, settings, 12); /* all checks were done */
+    if (deform != 0)
+        check_versions(&t);
     nek_test_destroy(&t);
 }
 
