@@ -90,7 +90,6 @@ rt_scripts = \
 	tests/common/options.sh \
 	tests/nekbone/study.sh \
 	tests/nekbone/cli.sh \
-	tests/nekbone/ladder.sh \
 	tests/nekbone/tune.sh \
 	tests/suite/scale.sh \
 	tests/common/load.sh \

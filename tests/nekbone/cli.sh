@@ -50,6 +50,16 @@ COLUMNS= "$program" --list >list.out
 [ "$(awk 'length > 80' help.out list.out | grep -vc '^  nekbone')" = 0 ] || fail "--help or --list has lines of more than 80 columns"
 "$program" --list --device cpu | grep -q '^absent .*layered.*:' || fail "--list does not say that layered is absent"
 
+[ -z "$("$program" --ladder --device cpu --dry-run | sed -n 's/^not run  *[^:]*: //p' | sort | uniq -d)" ] || fail "--ladder repeats a reason"
+
+# --- --roofline: a line per rung, none above 102 %, as beside other work ---
+valid roofline "$program" --roofline --device cpu --elements 3x3x2 --seconds 0.005 --json roofline.json
+[ "$(grep -c '^as given .* %.* \(VALID\|UNSTEADY\)' roofline.out)" -ge 2 ] && ! grep -oE '[0-9]+\.[0-9] %' roofline.out | awk '$1 > 102' | grep . ||
+    fail "--roofline: $(cat roofline.out)"
+[ "$(grep -c '"roofline_seconds": [0-9]' roofline.json)" = "$(grep -c '^as given .* \(VALID\|UNSTEADY\)' roofline.out)" ] ||
+    fail "--roofline --json lacks what is printed"
+refused 3 "--rung global cannot run here" "$program" --roofline --rung global --device cpu
+
 # --- a case file; the command line wins ---
 cat >small.case <<'CASE'
 # a small case
