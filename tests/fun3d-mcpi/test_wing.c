@@ -176,17 +176,8 @@ static void check_layers(void)
     }
 }
 
-static void check_refusals(void)
-{
-    mcpi_wing_t small = wing_of(1, 2), low = wing_of(2, 1), large = wing_of(10000, 2);
-    CHECK_DIES(RT_USAGE, "at least 2", { mcpi_wing_new(&small, 0, 1, NULL); });
-    CHECK_DIES(RT_USAGE, "at least 2", { mcpi_wing_new(&low, 0, 1, NULL); });
-    CHECK_DIES(RT_USAGE, "2147483647", { mcpi_wing_new(&large, 0, 1, NULL); });
-}
-
 int main(void)
 {
-    check_refusals(); /* first: no threads yet where it forks */
     check_small();
     check_mix();
     check_layers();

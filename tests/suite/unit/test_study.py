@@ -4,7 +4,7 @@ import io
 import unittest
 from unittest import mock
 
-from helper import SOURCE, InFolder, program
+from helper import InFolder, program
 
 from rooftop_suite import Fault
 from rooftop_suite.measure import study
@@ -46,11 +46,6 @@ class Tables(unittest.TestCase):
             words = study.options_of(job._replace(repeat=1), 'd')
         self.assertEqual((words[-2:], '--no-tuning' in words), (['--choose', 'loops=lines'], True))
         self.assertFalse({'--tune-seconds', '--isolated', '5'} & set(words))
-
-    def test_shipped(self):
-        for name, series in (('cpu', 14), ('gpu', 12)):
-            path = SOURCE / 'inputs' / 'nekbone' / f'{name}.study'
-            self.assertEqual(len(study.series_of(path.read_text(), str(path))), series)
 
 
 class Known(InFolder):
