@@ -81,7 +81,7 @@ def program(app, words, launcher=()):
         return ends(path, *words, '--dry-run')
     timed = {'--roofline', '--tune', '--tune-seconds'} & set(words)
     words = replaced(words, '--device cpu --seconds ' + ('0.001' if timed else '0'))
-    if '--mesh' not in words and '--model' not in words:
+    if not any(word.endswith(('.msh', '.voxels')) for word in words):
         words = replaced(words, TINY[app])
     if timed - {'--roofline'}:
         words = replaced(words, '--tune-seconds 0.02') + ['--no-tuning']
