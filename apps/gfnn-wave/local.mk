@@ -48,8 +48,8 @@ apps_gfnn_wave_libgfnn_a_SOURCES += \
 	apps/gfnn-wave/cuda/rows.cuh \
 	apps/gfnn-wave/cuda/sums.cuh \
 	apps/gfnn-wave/cuda/tensor_columns.cuh \
-	apps/gfnn-wave/cuda/dense_coloured.cu \
-	apps/gfnn-wave/cuda/dense_atomic.cu \
+	apps/gfnn-wave/cuda/coloured.cu \
+	apps/gfnn-wave/cuda/atomic.cu \
 	apps/gfnn-wave/cuda/recompute.cu \
 	apps/gfnn-wave/cuda/node.cu \
 	apps/gfnn-wave/cuda/parity.cu \

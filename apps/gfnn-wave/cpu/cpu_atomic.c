@@ -12,7 +12,7 @@ static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
 {
     const gfnn_grid_t *g = &view->box->fine, *wide = &view->box->wide;
     const gfnn_region_t *r = &a->region;
-    const double *x = a->x, *variable = gfnn_stored(view, a->form);
+    const double *x = a->x, *variable = gfnn_stored(view, view->data, a->form);
     double *y = a->y;
 #pragma omp parallel
     {
@@ -23,7 +23,8 @@ static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
                 for (int64_t i = r->lo[0] - 1; i < r->hi[0]; i++) {
                     const double *here = variable + gfnn_at(wide, i, j, k);
                     double f[24];
-                    gfnn_strain_product(g, x + gfnn_at(g, i, j, k), here[GFNN_MASS * wide->plane],
+                    gfnn_strain_product(x + gfnn_at(g, i, j, k), g->plane, g->slab, g->pitch,
+                                        here[GFNN_MASS * wide->plane],
                                         here[GFNN_LAMBDA * wide->plane],
                                         here[GFNN_MU * wide->plane], f);
                     gfnn_strain_add(g, r, i, j, k, f, y);

@@ -25,8 +25,8 @@ GFNN_FN void element(const job_t *job, bool checked, int64_t i, int64_t j, int64
     const int64_t at = gfnn_at(g, i, j, k), plane = job->wide->plane;
     const double *variable = job->variable + gfnn_at(job->wide, i, j, k);
     double f[24], *y = job->y + at;
-    gfnn_strain_product(g, job->x + at, variable[GFNN_MASS * plane], variable[GFNN_LAMBDA * plane],
-                        variable[GFNN_MU * plane], f);
+    gfnn_strain_product(job->x + at, g->plane, g->slab, g->pitch, variable[GFNN_MASS * plane],
+                        variable[GFNN_LAMBDA * plane], variable[GFNN_MU * plane], f);
     GFNN_STRAIN_UNROLL
     for (int a = 0; a < 8; a++) {
         if (checked && !gfnn_strain_own(job->region, i, j, k, a))
@@ -58,7 +58,7 @@ static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
 {
     const gfnn_region_t *r = &a->region;
     const job_t job = {
-        &view->box->fine, &view->box->wide, r, gfnn_stored(view, a->form), a->x, a->y};
+        &view->box->fine, &view->box->wide, r, gfnn_stored(view, view->data, a->form), a->x, a->y};
 #pragma omp parallel
     {
         gfnn_strain_clear(job.fine, r, job.y);

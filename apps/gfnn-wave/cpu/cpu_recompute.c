@@ -25,7 +25,8 @@ static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
                     double f[24], mass, lambda, mu;
                     gfnn_elasticity(a->form, materials->w[id], materials->square[id], &mass,
                                     &lambda, &mu);
-                    gfnn_strain_product(g, x + gfnn_at(g, i, j, k), mass, lambda, mu, f);
+                    gfnn_strain_product(x + gfnn_at(g, i, j, k), g->plane, g->slab, g->pitch, mass,
+                                        lambda, mu, f);
                     gfnn_strain_add(g, r, i, j, k, f, y);
                 }
     }

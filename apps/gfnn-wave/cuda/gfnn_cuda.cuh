@@ -6,7 +6,7 @@
 #ifndef GFNN_CUDA_CUH
 #define GFNN_CUDA_CUH
 
-#include "apps/gfnn-wave/loops/node.h"
+#include "apps/gfnn-wave/operator/strain.h"
 #include "machine/async.cuh"
 #include "base/mem.h"
 #include "sums.cuh"
@@ -30,6 +30,7 @@ struct __align__(16) gfnn_material_t
 struct gfnn_operator_data_t {
     gfnn_material_t *material; /* [GFNN_MAX_IDS], device */
     gfnn_parts_t parts;        /* device; NULL without dots */
+    gfnn_stored_t stored;      /* by rungs that keep variables of every element */
 };
 
 /* Returns whether gfnn_layers_t can read a box alone without its ghosts: pieces of 16 bytes do not
@@ -110,69 +111,87 @@ static inline void gfnn_operator_tear_down(gfnn_view_t *view)
     RT_FREE(data->material, RT_DEVICE);
     RT_FREE(data->parts.partial, RT_DEVICE);
     RT_FREE(data->parts.ticket, RT_DEVICE);
+    RT_FREE(data->stored.variable, RT_DEVICE);
     RT_FREE(view->data, RT_HOST);
 }
 
 /* --- passes over elements --- */
 
-/* Finds element number t of those that touch the nodes lo .. hi - 1, in steps of `step` from
- * `from`. Returns false if there are fewer. */
-static __device__ __forceinline__ bool gfnn_element_at(unsigned t, const int lo[3], const int hi[3],
-                                                       const int from[3], int step, int at[3])
+/* Finds element number t of those that touch the region: of a colour if step is 2, of all if 1.
+ * Returns false if there are fewer. */
+static __device__ __forceinline__ bool gfnn_element_at(const gfnn_job_t<double> &job, unsigned t,
+                                                       int step, int colour, int (&at)[3])
 {
     unsigned rest = t;
 #pragma unroll
     for (int d = 0; d < 3; d++) {
-        const unsigned here = static_cast<unsigned>(hi[d] - lo[d] + step - from[d]) / step;
-        at[d] = lo[d] - 1 + from[d] + step * static_cast<int>(d < 2 ? rest % here : rest);
+        const int from = colour >> d & 1;
+        const unsigned here = static_cast<unsigned>(job.hi[d] - job.lo[d] + step - from) / step;
+        at[d] = job.lo[d] - 1 + from + step * static_cast<int>(d < 2 ? rest % here : rest);
         rest /= here;
     }
-    return at[2] < hi[2];
+    return at[2] < job.hi[2];
 }
 
-static __device__ __forceinline__ void gfnn_gather(const gfnn_job_t<double> &job, const int at[3],
-                                                   double (&u)[24])
+/* Counts those elements. */
+static inline size_t gfnn_elements(const gfnn_job_t<double> &job, int step, int colour)
 {
-    const double *x = job.x + job.nodes.at(at[0], at[1], at[2]);
-#pragma unroll
-    for (int a = 0; a < 8; a++) {
-        const int corner = (a >> 2) * job.nodes.slab + (a >> 1 & 1) * job.nodes.pitch + (a & 1);
-#pragma unroll
-        for (int c = 0; c < 3; c++)
-            u[3 * a + c] = __ldg(x + c * job.nodes.plane + corner);
-    }
+    size_t count = 1;
+    for (int d = 0; d < 3; d++)
+        count *= static_cast<size_t>(job.hi[d] - job.lo[d] + step - (colour >> d & 1)) / step;
+    return count;
 }
 
 static __device__ __forceinline__ gfnn_material_t gfnn_material_at(const gfnn_job_t<double> &job,
-                                                                   const int at[3])
+                                                                   const int (&at)[3])
 {
     return job.material[job.id[job.elements.at(at[0], at[1], at[2])]];
 }
 
-/* Calls add(address in y, row of the element) for the corners that are nodes of the region. */
-template <class Add>
-__device__ __forceinline__ void gfnn_scatter(const gfnn_job_t<double> &job, const int at[3],
+/* f = B^T D B x of an element. */
+static __device__ __forceinline__ void gfnn_element_product(const gfnn_job_t<double> &job,
+                                                            const int (&at)[3], double mass,
+                                                            double lambda, double mu,
+                                                            double (&f)[24])
+{
+    const gfnn_lines_t &g = job.nodes;
+    gfnn_strain_product(job.x + g.at(at[0], at[1], at[2]), g.plane, g.slab, g.pitch, mass, lambda,
+                        mu, f);
+}
+
+/* The same with variables that are stored. */
+static __device__ __forceinline__ void gfnn_stored_product(const gfnn_job_t<double> &job,
+                                                           const double *variable,
+                                                           const int (&at)[3], double (&f)[24])
+{
+    const int64_t plane = job.elements.plane;
+    variable += job.elements.at(at[0], at[1], at[2]);
+    gfnn_element_product(job, at, variable[GFNN_MASS * plane], variable[GFNN_LAMBDA * plane],
+                         variable[GFNN_MU * plane], f);
+}
+
+static inline const double *gfnn_variables(const gfnn_view_t *view, const gfnn_product_t *a)
+{
+    gfnn_operator_data_t *data = static_cast<gfnn_operator_data_t *>(view->data);
+    return gfnn_stored(view, &data->stored, a->form);
+}
+
+/* Calls add(address in y, row of the element) for the corners that are nodes of the region, or for
+ * all. */
+template <bool ghosts = false, class Add>
+__device__ __forceinline__ void gfnn_scatter(const gfnn_job_t<double> &job, const int (&at)[3],
                                              Add add)
 {
     double *y = job.y + job.nodes.at(at[0], at[1], at[2]);
 #pragma unroll
     for (int a = 0; a < 8; a++) {
-        if (!job.own(at[0] + (a & 1), at[1] + (a >> 1 & 1), at[2] + (a >> 2)))
+        if (!ghosts && !job.own(at[0] + (a & 1), at[1] + (a >> 1 & 1), at[2] + (a >> 2)))
             continue;
         const int corner = (a >> 2) * job.nodes.slab + (a >> 1 & 1) * job.nodes.pitch + (a & 1);
 #pragma unroll
         for (int c = 0; c < 3; c++)
             add(y + c * job.nodes.plane + corner, 3 * a + c);
     }
-}
-
-/* Counts the elements that touch the region, of those that begin at `from` in steps of `step`. */
-static inline size_t gfnn_elements(const gfnn_job_t<double> &job, const int from[3], int step)
-{
-    size_t count = 1;
-    for (int d = 0; d < 3; d++)
-        count *= static_cast<size_t>(job.hi[d] - job.lo[d] + step - from[d]) / step;
-    return count;
 }
 
 /* y = 0 over the region, before kernels that only add. */
@@ -188,68 +207,35 @@ static __global__ void gfnn_clear_kernel(const gfnn_job_t<double> job)
         job.y[c * job.nodes.plane + job.nodes.at(i, j, k)] = 0;
 }
 
-static inline void gfnn_clear(const gfnn_job_t<double> &job)
-{
-    const dim3 blocks(rt_blocks(job.hi[0] - job.lo[0], GFNN_CLEAR_THREADS), job.hi[1] - job.lo[1],
-                      job.hi[2] - job.lo[2]);
-    gfnn_clear_kernel<<<blocks, GFNN_CLEAR_THREADS, 0, rt_stream()>>>(job);
-    RT_CUDA_LAUNCHED();
-}
-
 /* Makes y = 0 and calls kernel(job, arguments...) by one thread per element that touches the region. */
 template <unsigned threads, class... P, class... A>
 static inline void gfnn_add_elements(void (*kernel)(gfnn_job_t<double>, P...),
                                      const gfnn_view_t *view, const gfnn_product_t *a,
                                      const A &...arguments)
 {
-    const int from[3] = {0, 0, 0};
     const gfnn_job_t<double> job(view, a);
     if (job.empty())
         return;
-    gfnn_clear(job);
-    kernel<<<rt_blocks(gfnn_elements(job, from, 1), threads), threads, 0, rt_stream()>>>(
-        job, arguments...);
+    const dim3 blocks(rt_blocks(job.hi[0] - job.lo[0], GFNN_CLEAR_THREADS), job.hi[1] - job.lo[1],
+                      job.hi[2] - job.lo[2]);
+    gfnn_clear_kernel<<<blocks, GFNN_CLEAR_THREADS, 0, rt_stream()>>>(job);
+    kernel<<<rt_blocks(gfnn_elements(job, 1, 0), threads), threads, 0, rt_stream()>>>(job,
+                                                                                      arguments...);
     RT_CUDA_LAUNCHED();
 }
 
 /* The table of a rung whose `apply` adds elements to y. */
-#define GFNN_ADDS_ELEMENTS(table_, reproducible_)                            \
+#define GFNN_ADDS_ELEMENTS(table_, reproducible_, memory_)                   \
     static const gfnn_operator_t op = {.apply = apply,                       \
                                        .set_up = gfnn_operator_set_up,       \
                                        .tear_down = gfnn_operator_tear_down, \
+                                       .memory = memory_,                    \
                                        .whole = true};                       \
     extern "C" const gfnn_kernels_t table_ = {                               \
         .rung = {.precision = "FP64", .reproducible = reproducible_},        \
         .ladder = GFNN_LADDER_OPERATOR,                                      \
         .op = &op,                                                           \
     }
-
-/* The element matrix in its two parts: w fixed + square varying. A kernel takes it by value,
- * because arguments are in constant memory, from which a product reads its operand at no cost. (9
- * KB: CUDA 12.1 allows arguments that large.) */
-struct gfnn_matrices_t {
-    double fixed[24][24], varying[24][24];
-
-    explicit gfnn_matrices_t(const gfnn_form_t *form)
-    {
-        gfnn_element_matrix(form, 1, 0, fixed);
-        gfnn_element_matrix(form, 0, 1, varying);
-    }
-};
-
-/* Returns row r of the element matrix times u. */
-static __device__ __forceinline__ double gfnn_dense_row(const gfnn_matrices_t &matrices,
-                                                        const gfnn_material_t &material, int r,
-                                                        const double (&u)[24])
-{
-    double fixed = 0, varying = 0;
-#pragma unroll
-    for (int q = 0; q < 24; q++) {
-        fixed += matrices.fixed[r][q] * u[q];
-        varying += matrices.varying[r][q] * u[q];
-    }
-    return material.w * fixed + material.square * varying;
-}
 
 /* --- layers of nodes, fetched ahead --- */
 

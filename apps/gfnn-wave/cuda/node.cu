@@ -20,6 +20,17 @@
 enum { TX = 32, TY = 8, THREADS = TX * TY, SLOTS = 4, RESIDENT = 2, BARRIER_BYTES = 64 };
 using layers_t = gfnn_layers_t<double, TX + 2, TY + 2, SLOTS, THREADS>;
 
+/* w fixed + square varying. A kernel takes it by value, as arguments are in constant memory. */
+struct matrices_t {
+    double fixed[24][24], varying[24][24];
+
+    explicit matrices_t(const gfnn_form_t *form)
+    {
+        gfnn_element_matrix(form, 1, 0, fixed);
+        gfnn_element_matrix(form, 0, 1, varying);
+    }
+};
+
 /* The whole-number part: in one direction, 6 times the integral of N_a N_b, with none, one or both
  * of them replaced by the derivative. */
 __host__ __device__ constexpr int line6(bool da, bool db, int a, int b)
@@ -45,7 +56,7 @@ __host__ __device__ constexpr int varying72(int a, int c, int b, int d)
 struct stencil_t {
     double at[27][3][3]; /* [node x + 3 y + 9 z from the lower corner][row][column] */
 
-    explicit stencil_t(const gfnn_matrices_t &matrices) : at()
+    explicit stencil_t(const matrices_t &matrices) : at()
     {
         for (int a = 0; a < 8; a++)
             for (int b = 0; b < 8; b++) {
@@ -125,7 +136,7 @@ static __device__ __forceinline__ void uniform(const double *const (&layer)[3],
 }
 
 static __device__ __forceinline__ void any(const gfnn_job_t<double> &job,
-                                           const gfnn_matrices_t &matrices,
+                                           const matrices_t &matrices,
                                            const double *const (&layer)[3], int i, int j, int k,
                                            double (&sum)[3])
 {
@@ -133,31 +144,27 @@ static __device__ __forceinline__ void any(const gfnn_job_t<double> &job,
     for (int e = 0; e < 8; e++) {
         const int at[3] = {i - 1 + (e & 1), j - 1 + (e >> 1 & 1), k - 1 + (e >> 2)};
         const gfnn_material_t material = gfnn_material_at(job, at);
-        const int first = (e >> 1 & 1) * layers_t::pitch + (e & 1);
-        const double *lower = (e < 4 ? layer[0] : layer[1]) + first;
-        const double *upper = (e < 4 ? layer[1] : layer[2]) + first;
-        double u[24];
+        const double *lower = e < 4 ? layer[0] : layer[1], *upper = e < 4 ? layer[1] : layer[2];
 #pragma unroll
-        for (int b = 0; b < 4; b++) {
-            const int corner = (b >> 1) * layers_t::pitch + (b & 1);
+        for (int q = 0; q < 24; q++) {
+            const int b = q / 3, y = (b >> 1 & 1) + (e >> 1 & 1), x = (b & 1) + (e & 1);
+            const double u =
+                (b < 4 ? lower : upper)[q % 3 * layers_t::component + y * layers_t::pitch + x];
 #pragma unroll
-            for (int d = 0; d < 3; d++) {
-                u[3 * b + d] = lower[d * layers_t::component + corner];
-                u[3 * (b + 4) + d] = upper[d * layers_t::component + corner];
-            }
+            for (int c = 0; c < 3; c++)
+                sum[c] += (material.w * matrices.fixed[3 * (7 - e) + c][q] +
+                           material.square * matrices.varying[3 * (7 - e) + c][q]) *
+                          u;
         }
-#pragma unroll
-        for (int c = 0; c < 3; c++)
-            sum[c] += gfnn_dense_row(matrices, material, 3 * (7 - e) + c, u);
     }
 }
 
 /* A block's part of a column of nodes: `layers` of them from (x0, y0, first). x has fetched
  * `before` layers of other columns. */
 static __device__ __forceinline__ void climb(const gfnn_job_t<double> &job,
-                                             const gfnn_matrices_t &matrices,
-                                             const stencil_t &stencil, double scale, layers_t &x,
-                                             unsigned before, int x0, int y0, int first, int layers)
+                                             const matrices_t &matrices, const stencil_t &stencil,
+                                             double scale, layers_t &x, unsigned before, int x0,
+                                             int y0, int first, int layers)
 {
     const auto slot = [=](int l) { return (before + l) % SLOTS; };
     const auto parity = [=](int l) { return (before + l) / SLOTS % 2; };
@@ -211,7 +218,7 @@ static __device__ __forceinline__ void climb(const gfnn_job_t<double> &job,
  * many blocks as run at once, so no second round is needed. */
 static __global__ void __launch_bounds__(THREADS, RESIDENT)
     apply_kernel(const __grid_constant__ gfnn_job_t<double> job,
-                 const __grid_constant__ gfnn_matrices_t matrices,
+                 const __grid_constant__ matrices_t matrices,
                  const __grid_constant__ stencil_t stencil, double scale, int columns_x, int work)
 {
     extern __shared__ __align__(128) unsigned char block_memory[];
@@ -243,7 +250,7 @@ static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
     const gfnn_job_t<double> job(view, a);
     if (job.empty())
         return;
-    const gfnn_matrices_t matrices(a->form);
+    const matrices_t matrices(a->form);
     const int columns_x = rt_blocks(job.hi[0] - job.lo[0], TX);
     const int columns = columns_x * rt_blocks(job.hi[1] - job.lo[1], TY);
     const int work = columns * (job.hi[2] - job.lo[2]);

@@ -1,5 +1,6 @@
 /*
- * element.c - the matrices of the unit cube, and what they add to diagonal blocks.
+ * element.c - the matrices of the unit cube, what they add to diagonal blocks, and the variables of
+ * every element.
  *
  * 2x2x2 Gauss points, which integrate products of trilinear functions and their derivatives
  * exactly. So the entries of K are multiples of 1/72, those of M of 1/216, and are rounded to them:
@@ -8,7 +9,8 @@
  */
 #include "config.h"
 #include <math.h>
-#include "apps/gfnn-wave/kernel.h"
+#include <string.h>
+#include "strain.h"
 
 /* Computes N and its gradient at x for the corners a = x + 2 y + 4 z. */
 static void shape(const double x[3], double N[8], double dN[8][3])
@@ -96,4 +98,44 @@ gfnn_entries_t *gfnn_entries_new(const gfnn_view_t *view, const gfnn_form_t *for
         entries[id] = (gfnn_entries_t){(float)A[0][0], (float)A[0][1]};
     }
     return rt_clone(entries, GFNN_MAX_IDS, sizeof *entries, view->space);
+}
+
+void gfnn_stored_set_up(gfnn_view_t *view)
+{
+    gfnn_stored_t *stored = RT_NEW(gfnn_stored_t, 1, RT_HOST);
+    memset(stored, 0, sizeof *stored);
+    view->data = stored;
+}
+
+void gfnn_stored_tear_down(gfnn_view_t *view)
+{
+    gfnn_stored_t *stored = view->data;
+    RT_FREE(stored->variable, view->space);
+    RT_FREE(view->data, RT_HOST);
+}
+
+double gfnn_stored_memory(const gfnn_config_t *config, const gfnn_box_t *box)
+{
+    (void)config;
+    return GFNN_STORED * sizeof(double) * (double)box->wide.plane;
+}
+
+const double *gfnn_stored(const gfnn_view_t *view, gfnn_stored_t *stored, const gfnn_form_t *form)
+{
+    const gfnn_materials_t *materials = view->materials;
+    const int64_t plane = view->box->wide.plane;
+    if (stored->variable && memcmp(&stored->form, form, sizeof *form) == 0)
+        return stored->variable;
+    uint8_t *id = RT_NEW(uint8_t, (size_t)plane, RT_HOST);
+    double *made = RT_NEW(double, (size_t)(GFNN_STORED * plane), RT_HOST);
+    rt_copy(id, RT_HOST, view->id, view->space, (size_t)plane);
+#pragma omp parallel for schedule(static)
+    for (int64_t e = 0; e < plane; e++)
+        gfnn_elasticity(form, materials->w[id[e]], materials->square[id[e]], made + e,
+                        made + GFNN_LAMBDA * plane + e, made + GFNN_MU * plane + e);
+    RT_FREE(stored->variable, view->space);
+    stored->variable = rt_clone(made, (size_t)(GFNN_STORED * plane), sizeof *made, view->space);
+    stored->form = *form;
+    RT_FREE_ALL(RT_HOST, id, made);
+    return stored->variable;
 }

@@ -1,6 +1,6 @@
 /*
  * strain.h - f = B^T D B u of one element, at its 2x2x2 Gauss points: one text for the C of the
- * host and for CUDA.
+ * host, for CUDA and for OpenACC.
  *
  * The values at the corners become displacements and their gradients at the points (B), these are
  * multiplied by density and elasticity (D), and forces and stresses go back to the corners (B^T).
@@ -131,27 +131,22 @@ GFNN_FN void gfnn_respond(gfnn_component_t p[3], double mass, double lambda, dou
         p[c] = s[c];
 }
 
-/* p = B u: u[3 a + c] is component c at corner a. */
-GFNN_FN void gfnn_strain_points(const double u[24], gfnn_component_t p[3])
+/* f = B^T D B u of the element whose lower corner is x[0]: f[3 a + c] for component c at corner a. */
+GFNN_FN void gfnn_strain_product(const double *x, int64_t plane, int64_t slab, int64_t pitch,
+                                 double mass, double lambda, double mu, double f[24])
 {
+    gfnn_component_t p[3];
+    double corner[8];
     GFNN_STRAIN_UNROLL
     for (int c = 0; c < 3; c++) {
-        double corner[8];
         GFNN_STRAIN_UNROLL
         for (int a = 0; a < 8; a++)
-            corner[a] = u[3 * a + c];
+            corner[a] = x[c * plane + (a >> 2) * slab + (a >> 1 & 1) * pitch + (a & 1)];
         gfnn_to_points(corner, &p[c]);
     }
-}
-
-/* f = B^T D p. Changes p. */
-GFNN_FN void gfnn_strain_corners(gfnn_component_t p[3], double mass, double lambda, double mu,
-                                 double f[24])
-{
     gfnn_respond(p, mass, lambda, mu);
     GFNN_STRAIN_UNROLL
     for (int c = 0; c < 3; c++) {
-        double corner[8];
         gfnn_to_corners(&p[c], corner);
         GFNN_STRAIN_UNROLL
         for (int a = 0; a < 8; a++)
@@ -168,4 +163,21 @@ GFNN_FN void gfnn_elasticity(const gfnn_form_t *form, double w, double square, d
     *lambda = form->bulk / 8 * w - 2 * *mu;
 }
 
+/* --- variables of every element, for the rungs that keep them --- */
+
+RT_C_BEGIN
+
+enum { GFNN_MASS, GFNN_LAMBDA, GFNN_MU, GFNN_STORED };
+typedef struct {
+    gfnn_form_t form; /* of which they are */
+    double *variable; /* [GFNN_STORED] planes of box->wide, in view->space; NULL at first */
+} gfnn_stored_t;
+/* Returns those of a form, which the first call and one with another form compute. */
+const double *gfnn_stored(const gfnn_view_t *view, gfnn_stored_t *stored, const gfnn_form_t *form);
+/* Hooks of a rung whose view->data is a gfnn_stored_t; and what it takes, wherever that is. */
+void gfnn_stored_set_up(gfnn_view_t *view);
+void gfnn_stored_tear_down(gfnn_view_t *view);
+double gfnn_stored_memory(const gfnn_config_t *config, const gfnn_box_t *box);
+
+RT_C_END
 #endif

@@ -50,11 +50,11 @@ class Pages(unittest.TestCase):
     def test_diffs(self):
         """A diff where two rungs have much in common, else the functions."""
         by_name = {one.name: one for one in helper.lesson('gfnn-wave').pages}
-        title, lines = by_name['dense-atomic'].code()
-        self.assertEqual(title, 'What changed since dense-coloured')
+        title, lines = by_name['atomic'].code()
+        self.assertEqual(title, 'What changed since coloured')
         self.assertTrue(any(line.startswith('+') and 'atomicAdd' in line for line in lines))
-        self.assertFalse(by_name['recompute'].changed)
-        self.assertIn('to_corners', by_name['recompute'].functions)
+        self.assertFalse(by_name['node'].changed)
+        self.assertIn('climb', by_name['node'].functions)
 
     def test_what_lessons_look_at(self):
         """Every name to look at is in the rung's source, or in a source that the lesson links."""
