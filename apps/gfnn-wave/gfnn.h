@@ -69,11 +69,13 @@ typedef struct {
     gfnn_state_t start;            /* at t = 0: at rest */
     double *noise;                 /* host, on box->fine: the base of what draws add to start.v */
     const gfnn_weights_t *weights; /* the input's; NULL unless --precond has a network */
-    float *coef;                   /* [coefs][box.bare.plane] host; NULL likewise */
+    float *coef;                   /* gfnn_coefficients; NULL at first */
     rt_halo_t *halo_fine;          /* of host vectors, for the oracle */
     struct gfnn_oracle *oracle;    /* judge/judge.h; made when first needed */
-    double seconds_model, seconds_coef;
+    double seconds_model, seconds_coef[RT_SPACES]; /* of coefficients when first made there */
 } gfnn_problem_t;
+/* Returns the network's coefficients [coefs][box.bare.plane], host: the first call makes them. */
+const float *gfnn_coefficients(gfnn_problem_t *p);
 void *gfnn_problem_new(const rt_run_t *run, void *input);
 void gfnn_problem_destroy(void *problem);
 void gfnn_digest(const void *problem, rt_digest_t *digest);

@@ -23,7 +23,7 @@ apps_gfnn_wave_libgfnn_a_SOURCES = \
 	apps/gfnn-wave/judge/judge.h apps/gfnn-wave/judge/judge.c apps/gfnn-wave/judge/oracle.c \
 	apps/gfnn-wave/judge/operator.c apps/gfnn-wave/judge/predictor.c \
 	apps/gfnn-wave/judge/verify.c apps/gfnn-wave/judge/replay.c \
-	apps/gfnn-wave/input/input.h apps/gfnn-wave/input/input.c \
+	apps/gfnn-wave/input/input.h apps/gfnn-wave/input/input.c apps/gfnn-wave/input/infer.h \
 	apps/gfnn-wave/input/head.c apps/gfnn-wave/input/infer.c apps/gfnn-wave/input/model.c \
 	apps/gfnn-wave/input/voxel.c apps/gfnn-wave/input/weights.c \
 	apps/gfnn-wave/cpu/cpu.h \
@@ -60,6 +60,7 @@ apps_gfnn_wave_libgfnn_a_SOURCES += \
 	apps/gfnn-wave/cuda/vectors.cu \
 	apps/gfnn-wave/cuda/blocks.cu \
 	apps/gfnn-wave/cuda/ghosts.cu \
+	apps/gfnn-wave/cuda/infer.cu \
 	apps/gfnn-wave/cuda/scalars.cu \
 	apps/gfnn-wave/cuda/solve_cuda.cu
 endif

@@ -1,6 +1,6 @@
 /*
  * problem.c - what a rank solves: its part of the box, the coefficients of a time step, the initial
- * state, and, if a network preconditions, its coefficients at every node.
+ * state, and, once a network is applied on the host, its coefficients at every node.
  *
  * Nothing here depends on the number of ranks, and no rank ever holds the whole box (except for a
  * voxel file, which input/voxel.c reads). The judge's answer to all this is judge/oracle.c.
@@ -60,15 +60,15 @@ static double *noise_new(const gfnn_problem_t *p)
 
 /* --- the network --- */
 
-static float *coefficients_new(const gfnn_problem_t *p)
+const float *gfnn_coefficients(gfnn_problem_t *p)
 {
-    const gfnn_config_t *config = p->config;
-    const size_t plane = (size_t)p->box.bare.plane, coefs = (size_t)p->weights->coefs;
-    const size_t values = coefs * plane;
-    float *coef = RT_NEW(float, values, RT_HOST);
-    rt_fill(coef, RT_HOST, 0, values * sizeof *coef);
-    gfnn_infer(p->weights, config->coef, &p->box, p->model, coef);
-    return coef;
+    const size_t values = (size_t)p->weights->coefs * (size_t)p->box.bare.plane;
+    if (p->coef)
+        return p->coef;
+    p->coef = RT_NEW(float, values, RT_HOST);
+    rt_fill(p->coef, RT_HOST, 0, values * sizeof *p->coef);
+    gfnn_infer(p->weights, p->config->coef, &p->box, p->model, p->coef);
+    return p->coef;
 }
 
 /* --- digest --- */
@@ -115,17 +115,6 @@ void gfnn_digest(const void *problem, rt_digest_t *digest)
 
 /* --- all of it --- */
 
-static void print_set_up(const gfnn_problem_t *p)
-{
-    if (rt_comm_rank() != 0 || p->run->opt.quiet)
-        return;
-    printf("model         %s\nset-up        model %.2f s", p->model->text.text, p->seconds_model);
-    if (p->coef)
-        printf(", %d coefficients of every node %.2f s", p->weights->coefs, p->seconds_coef);
-    printf("\n");
-    fflush(stdout);
-}
-
 void *gfnn_problem_new(const rt_run_t *run, void *input)
 {
     const gfnn_input_t *made = input;
@@ -144,12 +133,10 @@ void *gfnn_problem_new(const rt_run_t *run, void *input)
     p->noise = noise_new(p);
     p->halo_fine = gfnn_halo_new(&p->box, fine, 1, "staged", RT_CPU, RT_HOST);
     p->seconds_model = made->seconds;
-    const double begin = rt_clock();
-    if (p->weights)
-        p->coef = coefficients_new(p);
-    p->seconds_coef = rt_clock() - begin;
-    rt_comm_max(&p->seconds_coef, 1);
-    print_set_up(p);
+    if (rt_comm_rank() == 0 && !run->opt.quiet)
+        printf("model         %s\nset-up        model %.2f s\n", p->model->text.text,
+               p->seconds_model);
+    fflush(stdout);
     return p;
 }
 

@@ -8,6 +8,8 @@
 #include "apps/gfnn-wave/kernel.h"
 #include "base/sha256.h"
 
+RT_C_BEGIN
+
 /* --- model.c, head.c, voxel.c: which material is where --- */
 
 typedef struct {
@@ -42,6 +44,7 @@ int gfnn_head_id(double x, double y, double z);
 
 /* --- weights.c: trained files --- */
 
+enum { GFNN_MAX_WIDTH = 4096 };
 typedef struct {
     int layers;        /* of weights; 2: 216 -> 64 -> outputs */
     int width[5];      /* width[0] inputs .. width[layers] outputs */
@@ -73,13 +76,29 @@ void gfnn_weights_match(const gfnn_weights_t *weights, const gfnn_config_t *conf
 /* Finds the file of --weights shipped, where io/inputs.h says, as rank 0 sees it. Collective. */
 void gfnn_weights_path(const gfnn_config_t *config, char *path, size_t len);
 
-/* --- infer.c: coefficients of every own node, c [coefs][box->bare.plane] host --- */
+/* --- infer.c, cuda/infer.cu: coefficients of every own node, c [coefs][box->bare.plane] --- */
+
+/* What of a network does not depend on the node: where in a table of doubles it begins. */
+typedef struct {
+    int layers, width[5], widest, coefs, classes; /* classes 0: regression */
+    int64_t W[4], b[4];                           /* of a layer, [inputs][outputs] and [outputs] */
+    int64_t input;                                /* [id] of an element of this material */
+    int64_t uniform;  /* [id][outputs of the first layer] sums for a patch of it alone */
+    int64_t known;    /* [id][coefs] and what becomes of them */
+    int64_t of_class; /* [classes][coefs] */
+    int64_t size;
+} gfnn_infer_t;
+/* Returns the sizes, and the table in host memory. RT_FREE it. */
+gfnn_infer_t gfnn_infer_new(const gfnn_weights_t *weights, int coef,
+                            const gfnn_materials_t *materials, double **table);
 
 /* By the network: reg or class, by coef. Its input is Vs^2 of the 6^3 elements about the node (z
  * slowest, x fastest), scaled by the file's range: (Vs^2 - vs_min^2) / (vs_max^2 - vs_min^2); an
  * absent element counts as vs_min. */
 void gfnn_infer(const gfnn_weights_t *weights, int coef, const gfnn_box_t *box,
                 const gfnn_model_t *model, float *c);
+/* Returns the same, made on the GPU of view->space. RT_FREE it. */
+float *gfnn_infer_cuda(const gfnn_weights_t *weights, const gfnn_view_t *view);
 
 /* --- input.c: what input_new of rt_app_t makes --- */
 
@@ -90,5 +109,7 @@ typedef struct {
 } gfnn_input_t;
 void *gfnn_input_new(const rt_run_t *run);
 void gfnn_input_destroy(void *input);
+
+RT_C_END
 
 #endif

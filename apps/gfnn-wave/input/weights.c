@@ -26,7 +26,6 @@ enum {
     FILE_VERSION = 1,
     FORM_GF8 = 3, /* gfm: 4 */
     MAX_LAYERS = 4,
-    MAX_WIDTH = 4096,
     NUMBERS = 8,
     DOUBLES = 9,
     CRC_BYTES = 4
@@ -87,7 +86,7 @@ static bool start(rt_scan_t *s, gfnn_weights_t *w)
         !in_range(s, "coefficients", n[4], gf8 ? 8 : n[3], gf8 ? 8 : n[3]) ||
         !in_range(s, "layers of the regression", n[5], 1, MAX_LAYERS) ||
         !in_range(s, "layers of the classifier", n[6], 1, MAX_LAYERS) ||
-        !in_range(s, "classes", n[7], 1, MAX_WIDTH))
+        !in_range(s, "classes", n[7], 1, GFNN_MAX_WIDTH))
         return false;
     w->reach = (int)n[1];
     w->form = gf8 ? GFNN_GF8 : GFNN_GFM;
@@ -108,7 +107,7 @@ static bool widths(rt_scan_t *s, gfnn_mlp_t *mlp, int outputs, const char *what)
         const uint32_t width = take_u32(s), fixed = l == 0 ? GFNN_INPUTS : (uint32_t)outputs;
         const bool free = l > 0 && l < mlp->layers;
         snprintf(name, sizeof name, "width %d of the %s", l, what);
-        if (!in_range(s, name, width, free ? 1 : fixed, free ? MAX_WIDTH : fixed))
+        if (!in_range(s, name, width, free ? 1 : fixed, free ? GFNN_MAX_WIDTH : fixed))
             return false;
         mlp->width[l] = (int)width;
     }

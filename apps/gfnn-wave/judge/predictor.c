@@ -64,7 +64,7 @@ static void check_z(gfnn_bench_t *b, double *r, const double *got, const char *r
                              (host.precision == GFNN_FP16 ? 0x1p-10 : 0);
     const double share = share_of_z(&host);
     double *bound = gfnn_judge_scratch(&b->scratch, g);
-    host.c = b->p->coef;
+    host.c = gfnn_coefficients(b->p);
     bring_wide(b, r);
     gfnn_predict_reference(b->box, &host, false, r, want);
     if (rounding)

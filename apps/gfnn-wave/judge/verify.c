@@ -206,7 +206,7 @@ void gfnn_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
     gfnn_bench_t b = bench(solver, seed, verdict);
     if (b.s->kernels->ladder != GFNN_LADDER_PREDICTOR)
         gfnn_verify_operator(&b);
-    if (b.s->kernels->ladder != GFNN_LADDER_OPERATOR && b.p->coef)
+    if (b.s->kernels->ladder != GFNN_LADDER_OPERATOR && b.p->weights)
         gfnn_verify_predictor(&b);
     if (b.s->kernels->ladder == GFNN_LADDER_SOLVE) {
         verify_first_step(&b);

@@ -1,6 +1,5 @@
 /*
- * element.c - the matrices of the unit cube, what they add to diagonal blocks, and the variables of
- * every element.
+ * element.c - the matrices of the unit cube, what they add to diagonal blocks, variables of elements.
  *
  * 2x2x2 Gauss points, which integrate products of trilinear functions and their derivatives
  * exactly. So the entries of K are multiples of 1/72, those of M of 1/216, and are rounded to them:

@@ -49,9 +49,10 @@ static void add_problem(const gfnn_problem_t *p, rt_dump_t *dump)
                                   "rayleigh_b", s->rayleigh_b));
 }
 
-static void add_network(const gfnn_problem_t *p, rt_dump_t *dump)
+static void add_network(const gfnn_solver_t *s, rt_dump_t *dump)
 {
-    const gfnn_weights_t *w = p->weights;
+    const gfnn_weights_t *w = s->problem->weights;
+    const float *c = s->network.c ? s->network.c : gfnn_coefficients(s->problem);
     const int64_t width = 2 * w->reach + 1, kernels[] = {w->kernels, 3, 3, width, width, width};
     const rt_array_t K = {"kernels",
                           "<f4",
@@ -62,9 +63,9 @@ static void add_network(const gfnn_problem_t *p, rt_dump_t *dump)
                           "1",
                           "Green's functions of the network"};
     rt_dump_add(dump, &K, 1);
-    add(dump, &p->box.bare, w->coefs,
-        (rt_array_t){"coefficients", "<f4", "coefficient z y x", NULL, p->coef, RT_HOST, "1",
-                     "what the network gives every node"});
+    add(dump, &s->problem->box.bare, w->coefs,
+        (rt_array_t){"coefficients", "<f4", "coefficient z y x", NULL, c,
+                     s->network.c ? s->space : RT_HOST, "1", "what the network gives every node"});
 }
 
 void gfnn_dump(const void *solver, rt_dump_t *dump)
@@ -88,8 +89,8 @@ void gfnn_dump(const void *solver, rt_dump_t *dump)
         {"z", "<f4", axes, NULL, predicts ? s->z : NULL, space, "1", "P r"},
     };
     add_problem(s->problem, dump);
-    if (s->problem->coef)
-        add_network(s->problem, dump);
+    if (s->problem->weights)
+        add_network(s, dump);
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         add(dump, predicts ? &box->wide : &box->fine, 3, fields[i]);
 }

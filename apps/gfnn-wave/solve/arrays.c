@@ -3,6 +3,7 @@
  * made (wrap).
  */
 #include "config.h"
+#include <stdio.h>
 #include <string.h>
 #include "apps/gfnn-wave/gfnn.h"
 #include "apps/gfnn-wave/judge/judge.h"
@@ -116,19 +117,42 @@ static void new_solve_arrays(gfnn_solver_t *s)
     new_scalars(s);
 }
 
+/* Evaluates the network in the solver's space, if CUDA can. Shows how long it took the first time.
+ * Collective. */
+static const float *coefficients(const gfnn_solver_t *s)
+{
+    gfnn_problem_t *p = s->problem;
+    const int coefs = p->weights->coefs;
+    const size_t values = (size_t)coefs * (size_t)p->box.bare.plane;
+    double begin = rt_clock(), *seconds = &p->seconds_coef[s->space];
+    const float *c;
+#if RT_HAVE_CUDA
+    if (s->space == RT_DEVICE && !rt_mem_device_is_emulated())
+        c = gfnn_infer_cuda(p->weights, &s->view_net);
+    else
+#endif
+        c = s->space == RT_HOST ? gfnn_coefficients(p)
+                                : rt_clone(gfnn_coefficients(p), values, sizeof *c, s->space);
+    if (*seconds == 0) {
+        *seconds = rt_clock() - begin;
+        rt_comm_max(seconds, 1);
+        if (rt_comm_rank() == 0 && !p->run->opt.quiet)
+            printf("set-up        %d coefficients of every node %.3f s\n", coefs, *seconds);
+    }
+    return c;
+}
+
 static void new_network(gfnn_solver_t *s)
 {
     const gfnn_problem_t *p = s->problem;
     const gfnn_weights_t *weights = p->weights;
-    const size_t values = (size_t)weights->coefs * (size_t)p->box.bare.plane;
-    s->network = (gfnn_network_t){
-        .form = weights->form,
-        .kernels = weights->kernels,
-        .coefs = weights->coefs,
-        .K = weights->K,
-        .c = s->space == RT_HOST ? p->coef : rt_clone(p->coef, values, sizeof(float), s->space),
-        .precision = gfnn_precision_of(s->kernels, p->config),
-        .reach = weights->reach};
+    s->network = (gfnn_network_t){.form = weights->form,
+                                  .kernels = weights->kernels,
+                                  .coefs = weights->coefs,
+                                  .K = weights->K,
+                                  .c = coefficients(s),
+                                  .precision = gfnn_precision_of(s->kernels, p->config),
+                                  .reach = weights->reach};
     const gfnn_predictor_t *predictor = s->kernels->predictor[s->network.precision];
     if (predictor->set_up)
         predictor->set_up(&s->view_net, &s->network);
