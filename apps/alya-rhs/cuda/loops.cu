@@ -3,6 +3,7 @@
  * writes its part into page-locked memory, and the host adds these in order once the kernel is done.
  */
 #include "config.h"
+#include <algorithm>
 #include "alya_cuda.cuh"
 #include "../step/loops.hpp"
 
@@ -35,9 +36,8 @@ struct back_end_t : alya_loops_of<back_end_t> {
     {
         const int64_t nodes = view.rows.nodes;
         const unsigned resident = 8u * static_cast<unsigned>(rt_device_gpu()->multiprocessors);
-        const unsigned most = resident < ALYA_MOST_BLOCKS ? resident : ALYA_MOST_BLOCKS;
-        const unsigned needed = rt_blocks(static_cast<size_t>(nodes), THREADS);
-        const unsigned blocks = needed < most ? needed : most;
+        const unsigned most = std::min<unsigned>(resident, ALYA_MOST_BLOCKS);
+        const unsigned blocks = std::min(rt_blocks(static_cast<size_t>(nodes), THREADS), most);
         loop_kernel<<<blocks, THREADS, 0, rt_stream()>>>(nodes, body, view.partial,
                                                          view.partial + alya_partial_sums(nodes));
         RT_CUDA_LAUNCHED();

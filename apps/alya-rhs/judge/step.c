@@ -32,12 +32,9 @@ typedef struct {
 
 static void sum(const bench_t *t, double *x, int components)
 {
-    const rt_field_t field = {x, RT_F64, components, components, 1};
     for (int c = 0; c < components && t->p->halo; c++) {
-        rt_field_t one = field;
-        one.data = x + c;
-        one.components = 1;
-        rt_halo_do(t->p->halo, RT_HALO_SUM, &one);
+        const rt_field_t field = {x + c, RT_F64, 1, components, 1};
+        rt_halo_do(t->p->halo, RT_HALO_SUM, &field);
     }
 }
 

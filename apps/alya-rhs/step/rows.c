@@ -273,13 +273,14 @@ static double fastest_rate(const alya_problem_t *p, const double *u)
     return most;
 }
 
-/* Inside the generated meshes a row has 15 entries. */
+/* Inside a generated mesh a row has 15 entries. On average it has one more than twice the edges per
+ * node, of which there are about 1 + elements per node; a slice is as wide as its longest row. */
 double alya_rows_memory(const alya_counts_t *counts, double *making)
 {
-    const double entries = 15 * ((double)counts->nodes + ALYA_SLICE);
-    *making = 4.0 * sizeof(int32_t) * (double)counts->elements + 8.0 * (double)(counts->nodes + 2);
-    return entries * (4 * sizeof(double) + sizeof(int32_t)) +
-           (2 * sizeof(double) + 2) * (double)counts->nodes +
+    const double N = (double)counts->nodes, E = (double)counts->elements;
+    const double entries = (counts->cells[0] > 0 ? 15 : 1.7 * (3 + 2 * E / N)) * (N + ALYA_SLICE);
+    *making = 4.0 * sizeof(int32_t) * E + sizeof(int64_t) * (N + 2);
+    return entries * (4 * sizeof(double) + sizeof(int32_t)) + (2 * sizeof(double) + 2) * N +
            sizeof(int64_t) * ((double)alya_slices(counts->nodes) + 1);
 }
 
