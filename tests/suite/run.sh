@@ -52,7 +52,7 @@ says "no app has a figure of merit"
 grep -q '"state": "complete"' unsteady/run.json || fail "a run that was disturbed is not complete"
 ends 0 $rooftop run --bindir bin --dry-run --into dry
 says "host 2.0 MiB"
-says "9 steps"
+says "10 steps"
 [ ! -e dry ] || fail "--dry-run makes a folder"
 
 # --- a launcher that cannot start the ranks: the environment, with its reason ---

@@ -58,10 +58,10 @@ def png(data: bytes, array: str = '') -> bytes:
         figure = figures.Figure(figsize=(WIDTH / 100, HEIGHT / 100), dpi=100, layout='constrained')
         if file.kind == 'ImageData':
             wave(file, figure, array or 'u')
-        elif b'"velocity"' in data[:file.begin]:
-            hill(file, figure, array)
-        else:
+        elif b'"boundary"' in data[:file.begin]:
             flow(file, figure, array or 'Cp')
+        else:
+            hill(file, figure, array)
         out = io.BytesIO()
         figure.savefig(out, metadata={'Software': None})
     except (ArithmeticError, AttributeError, ElementTree.ParseError, LookupError, MemoryError, RuntimeError, TypeError,
