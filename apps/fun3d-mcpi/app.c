@@ -25,7 +25,7 @@ static const rt_opt_t options[] = {
             "tags of the boundary faces that are walls, or none; the tag of the wing is 1"),
     RT_INT(CONFIG, nb, "block-size", "N", "5", MCPI_MIN_NB, MCPI_MAX_NB,
            "unknowns per vertex: 5 for compressible flow, 4 for incompressible flow, 6 and 7 with "
-           "turbulence, 15 with 10 species; CUDA has 4 to 7"),
+           "turbulence, 15 with 10 species"),
     RT_CHOICE(CONFIG, offdiagonal, "offdiagonal", "NAME", "fp32", mcpi_type_names,
               "number format in which the off-diagonal blocks O are stored"),
     RT_CHOICE(CONFIG, dq, "dq", "NAME", "fp32", precisions,

@@ -43,8 +43,9 @@ typedef struct {
 
 typedef struct {
     rt_kernels_t rung; /* precision, reproducible, parameters, refuse */
-    /* Updates dQ of local rows first .. last - 1, the boundary rows of one colour, its others, or
-     * all: dr = R - O dQ, dQ = D^-1 dr. On the rung's stream. dq: [rows + ghosts][nb] of dq_type. */
+    /* Updates dQ of local rows first .. last - 1, one at least: the boundary rows of one colour, its
+     * others, or all: dr = R - O dQ, dQ = D^-1 dr. On the rung's stream. dq: [rows + ghosts][nb] of
+     * dq_type. */
     void (*rows)(const mcpi_view_t *view, int64_t first, int64_t last, void *dq);
     /* Does all sweeps from the given dQ as one persistent kernel, on one rank, or on several if
      * set_up has made view->dq; then collective, and ghosts of dq need not be set. NULL: solve.c
@@ -71,8 +72,6 @@ typedef struct {
 #define MCPI_PRECISION "the types asked for, solves in FP64"
 /* The same of the ladder flow. */
 #define MCPI_FLOW_PRECISION "FP64, sweeps in the types asked for"
-/* refuse of rungs that are compiled for blocks up to MCPI_FIXED_NB. */
-const char *mcpi_fixed_refuse(const rt_kernels_t *self, const void *config, rt_text_t *why);
 /* refuse of the rungs of the ladder flow: they need 5 unknowns, a mesh, and a wall. */
 const char *mcpi_flow_refuse(const rt_kernels_t *self, const void *config, rt_text_t *why);
 

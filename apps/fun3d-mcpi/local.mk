@@ -72,6 +72,7 @@ apps_fun3d_mcpi_libmcpi_a_SOURCES += \
 	apps/fun3d-mcpi/cuda/warp_shuffle.cu \
 	apps/fun3d-mcpi/cuda/six_rows.cu \
 	apps/fun3d-mcpi/cuda/staged.cuh \
+	apps/fun3d-mcpi/cuda/staged_record.cuh \
 	apps/fun3d-mcpi/cuda/staged_steps.cuh \
 	apps/fun3d-mcpi/cuda/staged_lists.cu \
 	apps/fun3d-mcpi/cuda/staged.cu

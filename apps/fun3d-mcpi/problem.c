@@ -129,17 +129,6 @@ void mcpi_digest(const void *problem, rt_digest_t *digest)
 
 /* --- all of it --- */
 
-const char *mcpi_fixed_refuse(const rt_kernels_t *self, const void *config, rt_text_t *why)
-{
-    const mcpi_config_t *c = config;
-    (void)self;
-    return c->nb <= MCPI_FIXED_NB ? NULL
-                                  : rt_text(why,
-                                            "it is compiled for blocks of 4 to %d, and "
-                                            "--block-size is %d",
-                                            MCPI_FIXED_NB, (int)c->nb);
-}
-
 const char *mcpi_flow_refuse(const rt_kernels_t *self, const void *config, rt_text_t *why)
 {
     const mcpi_config_t *c = config;

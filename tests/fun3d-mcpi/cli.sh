@@ -24,8 +24,9 @@ awk -v double="$(residual double)" -v a="$(residual long-fp32)" -v b="$(residual
 if ! grep -A 2 '^kokkos ' list.out | grep -q 'absent:'; then
     fan fan.msh 29 # two rows of 30 blocks, more than a team multiplies at once
     rows "$program" $cpu --rung kokkos --choose threads=1 <<END
-0||$tiny --block-size {4,5,6,7,9} --offdiagonal {fp64,fp32,fp16,bf16}
+0||$tiny {--block-size {4,5,6,7,9} --offdiagonal {fp64,fp32,fp16,bf16},--choose "threads=1,lanes="{8,32}}
 0| 31 rows, 176 off-diagonal blocks|--mesh fan.msh --walls none {,--dq fp64,--accumulate fp64 --offdiagonal fp16}
+2|at least as many as a block has rows|$tiny --choose lanes=8 --block-size 9
 END
 fi
 

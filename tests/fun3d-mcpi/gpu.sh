@@ -10,6 +10,8 @@ if sanitizing; then # a block of 7 needs two passes of a warp, one of 5 leaves l
                 --offdiagonal ${form#* } --sweeps 2
         done
     done
+    sanitized staged-15 --device 0 --rung staged --surface 4 --layers 5 --block-size 15 --sweeps 2
+    sanitized lanes --device 0 --rung warp-shared --choose lanes=8 --surface 4 --layers 5 --sweeps 2
     sanitized flow-cuda --device 0 --rung flow-cuda --surface 4 --layers 5 --steps 1 --sweeps 2
     find_transports
     case $transports in
@@ -22,9 +24,9 @@ fi
 # GPU holds at once. A graph holds at most 64 sweeps: one, all, one more, and three graphs with sweeps left over.
 gpu_rungs=$(gpu_rungs_of sweeps) # a flow has blocks of 5
 at_once=4 each ladder <<END
---surface 5 --layers 6 --block-size {4,5,6,7} --offdiagonal {fp64,fp32,fp16,bf16}
---surface 5 --layers 6 --block-size {4,5,6,7} --dq fp64 --accumulate {fp64,fp32}
---surface 5 --layers 6 --block-size {4,5,6,7} --accumulate fp64
+--surface 5 --layers 6 --block-size {4..15} --offdiagonal {fp64,fp32,fp16,bf16}
+--surface 5 --layers 6 --block-size {4,5,6,7,8,10,15} --dq fp64 --accumulate {fp64,fp32}
+--surface 5 --layers 6 --block-size {4,5,6,7,8,10,15} --accumulate fp64
 --surface 5 --layers 6 --offdiagonal {fp64,bf16} --dq fp64 --accumulate fp64
 --surface 2 --layers {2,3}
 --surface 4 --layers 6
@@ -32,10 +34,11 @@ at_once=4 each ladder <<END
 --surface 5 --layers 6 --sweeps {1,2,64,65,131}
 --surface 8 --layers 8 --cfl {1,100}
 END
-# Threads per block, and the nonlinear step: A in every type.
+# Threads per block, lanes per row, and the nonlinear step: A in every type.
 at_once=4 each single <<END
 {naive,warp-shared,warp-shuffle,six-rows} --choose threads={64,256} --surface 7 --layers 6
-{naive,warp-shared,six-rows} --choose threads=512 --surface 7 --layers 6 --block-size 7 --accumulate fp64
+{naive,warp-shared,six-rows} --choose threads=512 --surface 7 --layers 6 --block-size {7,15} --accumulate fp64
+{warp-shared,warp-shuffle} --surface 7 --layers 6 --choose {lanes={8,16} --block-size {4,5,8},lanes=16 --block-size {9,15} --offdiagonal {fp16,fp64}}
 $(for rung in $(gpu_rungs_of flow); do
     echo "$rung --surface 6 --layers 8 --offdiagonal {fp64,fp32,fp16,bf16} --flow-reynolds 500 --steps 3"
     echo "$rung --surface 12 --layers 16 --offdiagonal fp64 --dq fp64 --accumulate fp64"

@@ -7,7 +7,7 @@ why=$(have_mpi) || skip "not on two ranks: $why"
 sweeps=$(any_of $(gpu_rungs_of sweeps)) flows=$(any_of $(gpu_rungs_of flow))
 launch="$mpirun -n 2"
 each single <<END
-$sweeps --device 0 --share-device --surface 10 --layers 10 {,--offdiagonal fp16 --block-size 6}
+$sweeps --device 0 --share-device --surface 10 --layers 10 {,--offdiagonal fp16 --block-size 6,--block-size 15}
 $flows --device 0 --share-device --surface 10 --layers 10 --flow-reynolds 500
 END
 # Two GPUs: an exchange after each colour in a graph of at most 16 sweeps (of 35 two are left over). With peer the sweeps
@@ -20,7 +20,7 @@ END
 # One kernel on both GPUs: dQ has the same bits as on one. Few rows, so that most blocks wait for the other GPU, and many.
 case $transports in *peer*) sizes="4x6 10x10 40x30" ;; *) sizes= ;; esac
 for size in $sizes; do
-    for form in "fp32 fp32 5" "fp64 fp64 7" "bf16 fp32 6"; do
+    for form in "fp32 fp32 5" "fp64 fp64 7" "bf16 fp32 6" "fp32 fp32 15"; do
         set -- ${size%x*} ${size#*x} $form
         run="--rung staged --surface $1 --layers $2 --offdiagonal $3 --dq $4 --block-size $5 --seconds 0"
         valid bits-1 "$program" $run --json bits-1.json

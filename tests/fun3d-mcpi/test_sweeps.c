@@ -93,9 +93,6 @@ int main(int argc, char **argv)
     static const level_t random = {"solution=random offdiagonal=fp64 dq=fp64 accumulate=fp64", 0,
                                    1e-14};
     app_test_start_on(1, "test_sweeps", &argc, &argv);
-    rt_text_t why;
-    CHECK(!mcpi_fixed_refuse(NULL, &(const mcpi_config_t){.nb = 7}, &why));
-    CHECK(strstr(mcpi_fixed_refuse(NULL, &(const mcpi_config_t){.nb = 8}, &why), "of 4 to 7"));
     precision("surface=9 layers=14", false, levels, 4);
     precision("surface=5 layers=7", false, &random, 1);
     precision("surface=4 layers=5 block-size=7", false, &random, 1);

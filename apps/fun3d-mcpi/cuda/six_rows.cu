@@ -1,26 +1,26 @@
 /*
  * six_rows.cu - several rows per warp, a lane per component.
  *
- * Idea: a row gets nb lanes, so a warp takes 6 rows of nb = 5 (8, 5, 4 of nb = 4, 6, 7), and a lane
- * computes one component of dr with all columns of each block. The rows of a warp end together if
- * they are equally long: inside windows of a colour, rows are taken in order of their length.
- * Advantage: nothing is summed between lanes, 30 of 32 lanes work, and the shuffles of the solve
- * serve six rows at once. Price: a load of the warp is one column from each of six blocks, runs of
- * 20 bytes whose lines the next column's load finds in L1; and the windows depart a little from the
- * order that suits the caches: windows of 960 rows are short enough.
+ * Idea: a row gets nb lanes, so a warp takes 6 rows of nb = 5 (8, 5, 4 of nb = 4, 6, 7, and 2 of
+ * 15), and a lane computes one component of dr with all columns of each block. The rows of a warp
+ * end together if they are equally long: inside windows of a colour, rows are taken in order of
+ * their length. Advantage: nothing is summed between lanes, 30 of 32 lanes work, and the shuffles
+ * of the solve serve six rows at once. Price: a load of the warp is one column from each of six
+ * blocks, runs of 20 bytes whose lines the next column's load finds in L1; and the windows depart
+ * a little from the order that suits the caches: windows of 960 rows are short enough.
  */
 #include "config.h"
 #include <algorithm>
 #include "mcpi_cuda.cuh"
 
-/* With this many threads per multiprocessor, in blocks of any size, a thread has 64 registers, for
- * the loads of two blocks. WINDOW: a whole number of warps, whatever nb is. */
+/* With this many threads per multiprocessor, in blocks of any size, a thread has 64 registers,
+ * for the loads of two blocks; 128 for those of a large one. WINDOW: a whole number of warps,
+ * whatever nb is. */
 enum { MOST_THREADS = 512, BLOCKS = 2, WINDOW = 960 };
-#define ALL_LANES 0xffffffffu
 
 /* sorted: the rows in the order in which warps take them. */
 template <class K>
-__global__ void __launch_bounds__(MOST_THREADS, BLOCKS)
+__global__ void __launch_bounds__(MOST_THREADS, K::nb > MCPI_FIXED_NB ? 1 : BLOCKS)
     rows_kernel(const mcpi_arrays_t<K> a, const int32_t *__restrict__ sorted, int64_t first,
                 int64_t last)
 {
@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(MOST_THREADS, BLOCKS)
         y = __ldcs(a.R + row * nb + i);
         A sum = 0;
         const int32_t end = __ldg(a.start + row + 1);
-#pragma unroll 2
+#pragma unroll(nb > MCPI_FIXED_NB ? 1 : 2)
         for (int32_t b = __ldg(a.start + row); b < end; b++) {
             const typename K::O *block = a.O + static_cast<int64_t>(b) * K::nb2 + i;
             const typename K::X *x = a.dq + static_cast<int64_t>(__ldg(a.column + b)) * nb;
@@ -51,16 +51,15 @@ __global__ void __launch_bounds__(MOST_THREADS, BLOCKS)
         y -= static_cast<double>(sum);
     }
     const int base = slot < per_warp ? slot * nb : 0;
-    y = mcpi_solve_lanes<nb>(
-        d, i, y, [base](double value, int j) { return __shfl_sync(ALL_LANES, value, base + j); });
+    y = mcpi_solve_lanes<nb>(d, i, y, [base](double value, int j) {
+        return __shfl_sync(MCPI_ALL_LANES, value, base + j);
+    });
     if (mine)
         a.dq[row * nb + i] = static_cast<typename K::X>(y);
 }
 
 static void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
 {
-    if (first >= last)
-        return;
     const int32_t *sorted = static_cast<const int32_t *>(view->data);
     mcpi_fixed_form(view, [&](auto form) {
         using K = decltype(form);
@@ -109,7 +108,7 @@ static void memory(const mcpi_config_t *config, double bytes[RT_SPACES])
 }
 
 extern "C" const mcpi_kernels_t mcpi_six_rows = {
-    .rung = mcpi_rung_with_threads(mcpi_threads_to_512),
+    .rung = mcpi_rung_with(mcpi_to_512, 1),
     .rows = rows,
     .set_up = set_up,
     .tear_down = tear_down,

@@ -1,18 +1,20 @@
 /*
- * staged.cu - chunks of rows, fetched whole into shared memory; all sweeps in one kernel.
+ * staged.cu - rows in records, fetched whole into shared memory; all sweeps in one kernel.
  *
  * Idea: a few consecutive rows are packed into one record: columns, blocks of O, LU and R, which
  * are all read once per sweep. A warp fetches a record with one bulk copy into its own ring, while
  * it works on the record before, so no warp waits for another. In shared memory a lane takes a
  * whole block, whose stride in banks is odd; no sum is split until the blocks of a row are added
- * up. Only dQ is gathered from memory, through L1: the chunks of a multiprocessor are neighbours
- * and need the same dQ again and again. With few warps per multiprocessor no other warp hides a
- * wait, so a warp requests early: during one record, dQ of the next is being loaded into registers, and
- * so is the position of the record after that. A colour waits for the one before only where there are
- * neighbours, and the kernel does all sweeps without the host, on several GPUs as on one
- * (staged_steps.cuh). Advantage: memory sees long, regular reads, whatever the lengths of the rows.
- * Price: O is packed at set-up and cannot be shared with other rungs; a row must fit into a record;
- * blocks wait for each other once per colour.
+ * up. A row of blocks of 8 to 15 may take several records, of few blocks each: a lane takes an
+ * entry of a block, and keeps its sum until the row ends. Only dQ is gathered from memory, through
+ * L1: the chunks of a multiprocessor are neighbours and need the same dQ again and again. With few
+ * warps per multiprocessor no other warp hides a wait, so a warp requests early: during one
+ * record, dQ of the next is being loaded into registers, and so is the position of the record
+ * after that. A colour waits for the one before only where there are neighbours, and the kernel
+ * does all sweeps without the host, on several GPUs as on one (staged_steps.cuh). Advantage:
+ * memory sees long, regular reads, whatever the lengths of the rows. Price: O is packed at set-up
+ * and cannot be shared with other rungs; a row of smaller blocks must fit into a record; blocks
+ * wait for each other once per colour.
  */
 #include "config.h"
 #include <algorithm>
@@ -20,22 +22,33 @@
 #include "machine/comm.h"
 #include "staged.cuh"
 
-template <class K>
-static mcpi_record_layout_t layout_of_chunk(const mcpi_part_t *part, const mcpi_chunks_t &chunks,
-                                            int k)
-{
-    const int64_t row = chunks.first_row[k], end = chunks.first_row[k + 1];
-    return layout_of(K::nb, K::size, K::stride, static_cast<unsigned>(end - row),
-                     static_cast<unsigned>(part->start[end] - part->start[row]));
-}
+/* The records of a chunk: those of a row that goes on have no row, and all K::blocks blocks; then
+ * comes the last. */
+template <class K> struct chunk_t {
+    int64_t row, end, first, before, blocks; /* before: blocks in front of the last record's */
+    uint64_t last_at;
+    mcpi_record_layout_t last;
+
+    chunk_t(const mcpi_part_t *part, const mcpi_chunks_t &chunks, int k)
+        : row(chunks.first_row[k]), end(chunks.first_row[k + 1]), first(part->start[row])
+    {
+        const int64_t most = K::blocks, all = part->start[end] - first;
+        before = all > most ? (all - 1) / most * most : 0;
+        blocks = all - before;
+        last_at = static_cast<uint64_t>(before / most) * 16 * K::part;
+        last = layout_of(K::nb, K::size, K::stride, static_cast<unsigned>(end - row),
+                         static_cast<unsigned>(blocks));
+    }
+};
 
 template <class K> static mcpi_chunks_t new_chunks(const mcpi_part_t *part)
 {
-    mcpi_chunks_t chunks = mcpi_cut_rows(part, K::rows, K::blocks);
+    mcpi_chunks_t chunks = mcpi_cut_rows(part, K::rows, K::split ? INT64_MAX : K::blocks);
     uint64_t units = 0;
     chunks.offset[0] = 0;
     for (int k = 0; k < chunks.chunks; k++) {
-        units += layout_of_chunk<K>(part, chunks, k).end / 16;
+        const chunk_t<K> chunk(part, chunks, k);
+        units += (chunk.last_at + chunk.last.end) / 16;
         RT_EXPECT(units <= UINT32_MAX, RT_MEMORY, "records of more than 64 GiB on one rank: %s",
                   "use more ranks");
         chunks.offset[k + 1] = static_cast<uint32_t>(units);
@@ -43,22 +56,22 @@ template <class K> static mcpi_chunks_t new_chunks(const mcpi_part_t *part)
     return chunks;
 }
 
+/* Packs a record of rows row .. end - 1 and of `blocks` blocks. */
 template <class K>
 static void pack(const mcpi_system_t *system, const mcpi_sends_t &sends, int64_t row, int64_t end,
-                 unsigned char *record)
+                 int64_t first, int64_t blocks, unsigned char *record)
 {
     const mcpi_part_t *part = system->part;
-    const int64_t first = part->start[row];
     const int32_t copy = sends.start ? sends.start[row] : 0;
     const mcpi_record_head_t head = {static_cast<int32_t>(row), static_cast<uint16_t>(end - row),
-                                     static_cast<uint16_t>(part->start[end] - first), copy,
+                                     static_cast<uint16_t>(blocks), copy,
                                      sends.start ? sends.start[end] - copy : 0};
     const mcpi_record_layout_t at =
         layout_of(K::nb, K::size, K::stride, static_cast<unsigned>(head.rows),
                   static_cast<unsigned>(head.blocks));
     memset(record, 0, at.end);
     memcpy(record, &head, sizeof head);
-    for (int64_t r = row; r <= end; r++)
+    for (int64_t r = row; r <= end && !K::split; r++)
         reinterpret_cast<uint16_t *>(record + at.start)[r - row] =
             static_cast<uint16_t>(part->start[r] - first);
     if (head.blocks > 0)
@@ -102,16 +115,18 @@ static void new_records(const mcpi_system_t *system, const mcpi_sends_t &sends,
     uint64_t *O_at = RT_NEW(uint64_t, rows, RT_HOST), *LU_at = RT_NEW(uint64_t, rows, RT_HOST);
 #pragma omp parallel for schedule(static)
     for (int k = 0; k < chunks.chunks; k++) {
-        const int64_t row = chunks.first_row[k], end = chunks.first_row[k + 1];
-        const uint64_t at = 16 * static_cast<uint64_t>(chunks.offset[k]);
-        const mcpi_record_layout_t layout = layout_of_chunk<K>(part, chunks, k);
-        pack<K>(system, sends, row, end, record + at);
-        for (int64_t r = row; r < end; r++) {
-            const auto of_chunk = sizeof(double) * static_cast<uint64_t>(r - row);
-            const auto blocks = static_cast<uint64_t>(part->start[r] - part->start[row]);
-            right_at[r] = at + layout.R + K::nb * of_chunk;
-            O_at[r] = at + layout.O + K::stride * K::size * blocks;
-            LU_at[r] = at + layout.LU + K::nb2 * of_chunk;
+        const chunk_t<K> chunk(part, chunks, k);
+        uint64_t at = 16 * static_cast<uint64_t>(chunks.offset[k]);
+        for (int64_t b = 0; b < chunk.before; b += K::blocks, at += 16 * K::part)
+            pack<K>(system, sends, chunk.row, chunk.row, chunk.first + b, K::blocks, record + at);
+        pack<K>(system, sends, chunk.row, chunk.end, chunk.first + chunk.before, chunk.blocks,
+                record + at);
+        for (int64_t r = chunk.row; r < chunk.end; r++) {
+            const auto of_chunk = sizeof(double) * static_cast<uint64_t>(r - chunk.row);
+            const auto blocks = static_cast<uint64_t>(part->start[r] - chunk.first);
+            right_at[r] = at + chunk.last.R + K::nb * of_chunk;
+            O_at[r] = at + chunk.last.O + K::stride * K::size * blocks;
+            LU_at[r] = at + chunk.last.LU + K::nb2 * of_chunk;
         }
     }
     data->bytes = bytes;
@@ -192,11 +207,13 @@ static void put_r(const mcpi_view_t *view, const double *R)
     RT_CUDA_LAUNCHED();
 }
 
-/* Blocks have no gap if nb is odd (stride_of), as the nonlinear step's 5 is. */
+/* A row lies in one record, and blocks have no gap if nb is odd (stride_of), as the nonlinear
+ * step's 5 is. */
 static mcpi_places_t places(mcpi_view_t *view)
 {
     mcpi_staged_data_t *data = static_cast<mcpi_staged_data_t *>(view->data);
-    RT_EXPECT(view->nb % 2 == 1, RT_ENVIRONMENT, "blocks of %d have gaps", view->nb);
+    RT_EXPECT(view->nb <= MCPI_FIXED_NB && view->nb % 2 == 1, RT_ENVIRONMENT,
+              "blocks of %d have gaps", view->nb);
     return {const_cast<unsigned char *>(data->lists.record), data->bytes, data->O_at, data->LU_at,
             data->right_at};
 }
@@ -214,8 +231,6 @@ static int chunk_of(const mcpi_staged_data_t *data, int64_t row)
 static void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
 {
     const mcpi_staged_data_t *data = static_cast<const mcpi_staged_data_t *>(view->data);
-    if (first == last)
-        return;
     const int from = chunk_of(data, first), to = chunk_of(data, last);
     mcpi_fixed_form(view,
                     [&](auto form) { launch<staged_t<decltype(form)>>(view, 0, 1, from, to, dq); });
@@ -230,7 +245,8 @@ static void all_sweeps(const mcpi_view_t *view, int64_t sweeps, void *dq)
     });
 }
 
-/* Records have what the system has, and 32 to 77 bytes per chunk of at least 2 or 3 rows. */
+/* Records have what the system has, and 32 to 77 bytes each; a chunk has at least 2 or 3 rows, or
+ * one, in records of at least 4800 bytes of O (staged_t). */
 static void memory(const mcpi_config_t *config, double bytes[RT_SPACES])
 {
     const double nb = static_cast<double>(config->nb),
@@ -238,8 +254,10 @@ static void memory(const mcpi_config_t *config, double bytes[RT_SPACES])
                  blocks = static_cast<double>(config->counts.local_blocks),
                  size = static_cast<double>(
                      mcpi_type_size(static_cast<mcpi_type_t>(config->offdiagonal)));
-    const double padded = config->nb % 2 ? nb * nb : nb * nb + 2;
-    const double records = blocks * (4 + size * padded) + rows * 8 * (nb * nb + nb) + rows * 32;
+    const bool split = config->nb > MCPI_FIXED_NB;
+    const double padded = config->nb % 2 || split ? nb * nb : nb * nb + 2;
+    const double heads = split ? rows * 77 + blocks * 77 * size * nb * nb / 4800 : rows * 32;
+    const double records = blocks * (4 + size * padded) + rows * 8 * (nb * nb + nb) + heads;
     bytes[RT_DEVICE] += records + rows * 8 * (nb + 3) + rows * 4;
     bytes[RT_HOST] += records + rows * (3 * 8 + 4 * 4);
     if (config->counts.ghosts > 0) /* what ghosts request of their owners, and the answers */
@@ -247,7 +265,7 @@ static void memory(const mcpi_config_t *config, double bytes[RT_SPACES])
 }
 
 extern "C" const mcpi_kernels_t mcpi_staged = {
-    .rung = {.precision = MCPI_PRECISION, .reproducible = true, .refuse = mcpi_fixed_refuse},
+    .rung = {.precision = MCPI_PRECISION, .reproducible = true},
     .rows = rows,
     .sweeps = all_sweeps,
     .set_up = set_up,

@@ -1,92 +1,13 @@
 /*
- * staged.cuh - rung staged on the device: the layout of a record, and the kernel.
+ * staged.cuh - the kernel of rung staged.
  */
 #ifndef MCPI_STAGED_CUH
 #define MCPI_STAGED_CUH
 
 #include <cstring>
-#include "mcpi_cuda.cuh"
+#include "staged_record.cuh"
 #include "staged_steps.cuh"
 #include "machine/async.cuh"
-
-/* --- the record --- */
-
-/* Its parts, each at a multiple of 16 bytes: head; where each row's blocks begin (uint16_t, rows +
- * 1); columns; O, block after block at a stride that is odd in banks; LU of all rows; R of all
- * rows. */
-struct mcpi_record_head_t {
-    int32_t row;
-    uint16_t rows, blocks;
-    int32_t copy, copies; /* of its rows on other GPUs: copy .. copy + copies - 1 of the list */
-};
-
-struct mcpi_record_layout_t {
-    unsigned start, column, O, LU, R, end;
-};
-
-__host__ __device__ static constexpr unsigned round16(unsigned bytes)
-{
-    return (bytes + 15) / 16 * 16;
-}
-
-/* Returns the values from one block to the next: an odd number of banks (8 bytes wide for FP64,
- * else 4 bytes), except for 16 bits and odd nb, where blocks have no gap and two share a word. */
-static constexpr unsigned stride_of(int nb, unsigned size)
-{
-    const unsigned n = static_cast<unsigned>(nb * nb);
-    if (size == 2)
-        return nb % 2 ? n : (n / 2 % 2 ? n : n + 2);
-    return n % 2 ? n : n + 1;
-}
-
-__host__ __device__ static constexpr unsigned column_at(unsigned rows)
-{
-    return static_cast<unsigned>(sizeof(mcpi_record_head_t)) + round16(2 * (rows + 1));
-}
-
-__host__ __device__ static constexpr mcpi_record_layout_t
-layout_of(int nb, unsigned size, unsigned stride, unsigned rows, unsigned blocks)
-{
-    mcpi_record_layout_t at = {};
-    at.start = sizeof(mcpi_record_head_t);
-    at.column = column_at(rows);
-    at.O = at.column + round16(4 * blocks);
-    at.LU = at.O + round16(size * stride * blocks);
-    at.R = at.LU + static_cast<unsigned>(8 * nb * nb) * rows;
-    at.end = round16(at.R + static_cast<unsigned>(8 * nb) * rows);
-    return at;
-}
-
-template <class Form> struct staged_t {
-    using O = typename Form::O;
-    using Q = typename Form::X;
-    using Sum = typename Form::A;
-    static constexpr int nb = Form::nb, nb2 = Form::nb2;
-    static constexpr unsigned size = sizeof(O), stride = stride_of(nb, size);
-    /* Bytes of O per record: 96 blocks of 5x5 in 16 bits, 64 in FP32, 40 in FP64, fewer if blocks
-     * are larger, so that about 12 warps find room. Rows of meshes must fit: most have 15
-     * neighbours or more. */
-    static constexpr unsigned O_bytes = size == 2 ? 4800 : size == 4 ? 6400 : 8000;
-    static constexpr unsigned least_blocks = 32, most_blocks = 96, most_warps = 12;
-    /* More shared memory would take L1 from the gather. */
-    static constexpr unsigned most_shared = 190 * 1024;
-    static constexpr unsigned wanted = O_bytes / (size * stride) / 8 * 8;
-    static constexpr unsigned blocks = wanted < least_blocks  ? least_blocks
-                                       : wanted > most_blocks ? most_blocks
-                                                              : wanted,
-                              rows = (blocks + 15) / 16;
-    static constexpr unsigned record_bytes = layout_of(nb, size, stride, rows, blocks).end;
-    static constexpr unsigned ring = 2;                        /* records per warp */
-    static constexpr unsigned loads = (blocks * nb + 31) / 32; /* of dQ per lane and record */
-    static constexpr unsigned product_bytes = round16(blocks * nb * sizeof(Sum)),
-                              right_bytes = round16(rows * nb * 8),
-                              warp_bytes = ring * record_bytes + product_bytes + right_bytes + 16;
-    static constexpr unsigned fitting = most_shared / warp_bytes;
-    static constexpr unsigned warps = fitting > most_warps ? most_warps : fitting;
-    static constexpr unsigned shared_bytes = warps * warp_bytes;
-    static_assert(warps >= 2 && warp_bytes % 16 == 0,
-                  "a block has a few warps, copies are aligned");
-};
 
 /* --- loads of dQ --- */
 
@@ -173,36 +94,19 @@ __device__ __forceinline__ void gather_record(const unsigned char *record, const
     }
 }
 
-/* Computes dQ of the rows of a record that is in shared memory, from the dQ in x. Calls next() as
- * soon as x is free. copies: NULL stores nothing on other GPUs. */
-template <class K, class Next>
-__device__ __forceinline__ void sweep_record(const unsigned char *record, typename K::Sum *product,
-                                             double *right, typename K::Q *dq,
-                                             const typename K::Q (&x)[K::loads],
-                                             const mcpi_copy_t *copies, int lane, Next next)
+/* Computes dQ of the rows of a record, whose values of dQ are in product, a lane per block; it goes
+ * to `right`. */
+template <class K>
+__device__ __forceinline__ void whole_rows(const unsigned char *record, mcpi_record_layout_t at,
+                                           mcpi_record_head_t head, typename K::Sum *product,
+                                           double *right, int lane)
 {
     using Sum = typename K::Sum;
     constexpr int nb = K::nb;
-    const mcpi_record_head_t head = *reinterpret_cast<const mcpi_record_head_t *>(record);
-    const mcpi_record_layout_t at =
-        layout_of(nb, K::size, K::stride, static_cast<unsigned>(head.rows),
-                  static_cast<unsigned>(head.blocks));
     const uint16_t *start = reinterpret_cast<const uint16_t *>(record + at.start);
     const typename K::O *O = reinterpret_cast<const typename K::O *>(record + at.O);
     const double *LU = reinterpret_cast<const double *>(record + at.LU);
     const double *R = reinterpret_cast<const double *>(record + at.R);
-    const int n_copies = copies ? head.copies : 0;
-    mcpi_copy_t copy = {}; /* wanted at the end, so asked for now */
-    if (lane < n_copies)
-        copy = copies[head.copy + lane];
-#pragma unroll
-    for (int k = 0; k < static_cast<int>(K::loads); k++) {
-        const int t = 32 * k + lane;
-        if (t < head.blocks * nb)
-            product[t] = static_cast<Sum>(x[k]);
-    }
-    next();
-    __syncwarp();
     for (int b = lane; b < head.blocks; b += 32) {
         Sum in[nb], sum[nb];
 #pragma unroll
@@ -235,6 +139,77 @@ __device__ __forceinline__ void sweep_record(const unsigned char *record, typena
         for (int i = 0; i < nb; i++)
             right[lane * nb + i] = y[i];
     }
+}
+
+/* The same of a part of a row, a lane per entry of a block. sum: this lane's, from record to
+ * record; 0 after the last of a row, which alone computes dQ. */
+template <class K>
+__device__ __forceinline__ void part_of_row(const unsigned char *record, mcpi_record_layout_t at,
+                                            mcpi_record_head_t head, const typename K::Sum *product,
+                                            double *right, typename K::Sum &sum, int lane)
+{
+    using Sum = typename K::Sum;
+    constexpr int nb = K::nb;
+    const typename K::O *O = reinterpret_cast<const typename K::O *>(record + at.O);
+    const auto *x_of_lane =
+        reinterpret_cast<const typename K::vector_t *>(product) + lane / nb * K::vectors;
+    if (lane < K::L::used)
+#pragma unroll 2
+        for (int b = 0; b < head.blocks; b++) {
+            typename K::vector_t x[K::vectors];
+#pragma unroll
+            for (int q = 0; q < K::vectors; q++)
+                x[q] = x_of_lane[b * K::L::columns * K::vectors + q];
+            mcpi_add_block<K>(
+                sum, lane, [&](int k) { return static_cast<Sum>(mcpi_widen(O[b * K::nb2 + k])); },
+                [&](int p) { return x[p / K::vector].at[p % K::vector]; });
+        }
+    if (head.rows == 0)
+        return;
+    const double *LU = reinterpret_cast<const double *>(record + at.LU);
+    const double *R = reinterpret_cast<const double *>(record + at.R);
+    const int i = lane < nb ? lane : 0; /* all lanes take part in the shuffles */
+    double d[nb];
+#pragma unroll
+    for (int j = 0; j < nb; j++)
+        d[j] = LU[j * nb + i];
+    double y = R[i] - static_cast<double>(mcpi_sum_columns<K>(sum, lane));
+    y = mcpi_solve_lanes<nb>(
+        d, lane, y, [](double mine, int j) { return __shfl_sync(MCPI_ALL_LANES, mine, j); });
+    if (lane < nb)
+        right[lane] = y;
+    sum = 0;
+}
+
+/* Computes dQ of the rows of a record that is in shared memory, from the dQ in x. Calls next() as
+ * soon as x is free. copies: NULL stores nothing on other GPUs. */
+template <class K, class Next>
+__device__ __forceinline__ void
+sweep_record(const unsigned char *record, typename K::Sum *product, double *right,
+             typename K::Q *dq, const typename K::Q (&x)[K::loads], typename K::Sum &sum,
+             const mcpi_copy_t *copies, int lane, Next next)
+{
+    constexpr int nb = K::nb;
+    const mcpi_record_head_t head = *reinterpret_cast<const mcpi_record_head_t *>(record);
+    const mcpi_record_layout_t at =
+        layout_of(nb, K::size, K::stride, static_cast<unsigned>(head.rows),
+                  static_cast<unsigned>(head.blocks));
+    const int n_copies = copies ? head.copies : 0;
+    mcpi_copy_t copy = {}; /* wanted at the end, so asked for now */
+    if (lane < n_copies)
+        copy = copies[head.copy + lane];
+#pragma unroll
+    for (int k = 0; k < static_cast<int>(K::loads); k++) {
+        const int t = 32 * k + lane;
+        if (t < head.blocks * nb)
+            product[K::place(t)] = static_cast<typename K::Sum>(x[k]);
+    }
+    next();
+    __syncwarp();
+    if constexpr (K::split)
+        part_of_row<K>(record, at, head, product, right, sum, lane);
+    else
+        whole_rows<K>(record, at, head, product, right, lane);
     __syncwarp();
     typename K::Q *to = dq + static_cast<size_t>(head.row) * nb;
     for (int t = lane; t < head.rows * nb; t += 32)
@@ -296,10 +271,15 @@ __global__ void __launch_bounds__(32 * K::warps, 1)
         }
     };
     const auto fetch = [&](unsigned slot) {
+        const uint32_t left = to - from,
+                       n = K::split && left > K::record_bytes / 16 ? K::part : left;
         if (ahead.sweeps > 0)
             rt_bulk_copy<true>(mine + slot * K::record_bytes,
-                               lists.record + 16 * static_cast<size_t>(from), 16 * (to - from),
-                               full + slot, lane);
+                               lists.record + 16 * static_cast<size_t>(from), 16 * n, full + slot,
+                               lane);
+        from += n;
+        if (K::split && from < to) /* the row goes on */
+            return;
         ahead.position += K::warps;
         look_up();
     };
@@ -318,6 +298,7 @@ __global__ void __launch_bounds__(32 * K::warps, 1)
 
     const mcpi_copy_t *copies = far ? lists.copy : nullptr;
     typename K::Q x[K::loads];
+    typename K::Sum sum = 0;
     unsigned done = 0, step = begin, due = 0;
     const auto gather_next = [&]() {
         const unsigned slot = done % K::ring;
@@ -333,14 +314,16 @@ __global__ void __launch_bounds__(32 * K::warps, 1)
             gather_next();
         while (here.has_chunk()) {
             const unsigned slot = done % K::ring;
-            const bool boundary = here.is_boundary();
-            here.position += K::warps;
+            const unsigned char *record = mine + slot * K::record_bytes;
+            const bool ends =
+                !K::split || reinterpret_cast<const mcpi_record_head_t *>(record)->rows > 0;
+            const bool boundary = ends && here.is_boundary();
+            here.position += ends ? K::warps : 0;
             done++;
-            sweep_record<K>(mine + slot * K::record_bytes, product, right, dq, x, copies, lane,
-                            [&]() {
-                                if (here.has_chunk())
-                                    gather_next();
-                            });
+            sweep_record<K>(record, product, right, dq, x, sum, copies, lane, [&]() {
+                if (here.has_chunk())
+                    gather_next();
+            });
             __syncwarp(); /* all lanes have read the record */
             fetch(slot);
             if (far && boundary)

@@ -55,23 +55,16 @@ template <class Half, class Bfloat, class F> void mcpi_fixed_types(const mcpi_vi
     });
 }
 
-/* Calls f(std::integral_constant<int, nb>()), nb at most MCPI_FIXED_NB. */
-template <class F> void mcpi_fixed_nb(int nb, F f)
+/* Calls f(std::integral_constant<int, nb>()), where nb is from least to most. */
+template <int least, int most, class F> void mcpi_fixed_nb(int nb, F f)
 {
-    static_assert(MCPI_MIN_NB == 4 && MCPI_FIXED_NB == 7, "a case each");
-    switch (nb) {
-    case 4:
-        f(std::integral_constant<int, 4>());
-        break;
-    case 5:
-        f(std::integral_constant<int, 5>());
-        break;
-    case 6:
-        f(std::integral_constant<int, 6>());
-        break;
-    default:
-        f(std::integral_constant<int, 7>());
+    if constexpr (least < most) {
+        if (nb > least) {
+            mcpi_fixed_nb<least + 1, most>(nb, f);
+            return;
+        }
     }
+    f(std::integral_constant<int, least>());
 }
 
 #endif

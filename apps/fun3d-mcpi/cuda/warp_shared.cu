@@ -13,10 +13,10 @@
 
 enum { MOST_THREADS = 512 };
 
-/* Shared memory per warp. */
+/* Shared memory per row. */
 template <class K> struct sums_t {
     double y[K::nb];
-    typename K::A sum[32];
+    typename K::A sum[K::lanes];
 };
 
 template <class K>
@@ -24,53 +24,45 @@ __global__ void __launch_bounds__(MOST_THREADS)
     rows_kernel(const mcpi_arrays_t<K> a, int64_t first, int64_t last)
 {
     constexpr int nb = K::nb;
-    using L = mcpi_lanes_t<nb>;
-    using A = typename K::A;
     extern __shared__ __align__(8) unsigned char memory[];
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int64_t row = first + blockIdx.x * static_cast<int64_t>(blockDim.x / 32) + warp;
-    sums_t<K> &shared = reinterpret_cast<sums_t<K> *>(memory)[warp];
-    if (row >= last) /* the whole warp returns, and no barrier below is for the block */
+    sums_t<K> &shared = reinterpret_cast<sums_t<K> *>(memory)[threadIdx.x / K::lanes];
+    const mcpi_row_t<K> at(a, first, last);
+    if (!at.any) /* the whole warp returns, and no barrier below is for the block */
         return;
     double d[nb] = {}, y = 0;
-    if (lane < nb) { /* loaded while the blocks are read */
-        mcpi_load_row<nb>(a.LU + row * K::nb2, lane, d);
-        y = __ldcs(a.R + row * nb + lane);
-    }
-    shared.sum[lane] = mcpi_lane_sum<K>(a, __ldg(a.start + row), __ldg(a.start + row + 1), lane);
+    at.load(a, d, y); /* arrives while the blocks are read */
+    shared.sum[at.lane] = mcpi_lane_sum<K>(a, at.begin, at.end, at.lane);
     __syncwarp();
-    if (lane < nb) {
-        A sum = 0;
+    if (at.lane < nb) {
+        typename K::A sum = 0;
 #pragma unroll
-        for (int c = 0; c < L::columns; c++)
-            sum += shared.sum[c * nb + lane];
+        for (int c = 0; c < mcpi_lanes_t<K>::columns; c++)
+            sum += shared.sum[c * nb + at.lane];
         y -= static_cast<double>(sum);
     }
     /* A slot is written again only after the barriers of the steps in between. */
-    y = mcpi_solve_lanes<nb>(d, lane, y, [&](double mine, int j) {
-        if (lane == j)
+    y = mcpi_solve_lanes<nb>(d, at.lane, y, [&](double mine, int j) {
+        if (at.lane == j)
             shared.y[j] = mine;
         __syncwarp();
         return shared.y[j];
     });
-    if (lane < nb)
-        a.dq[row * nb + lane] = static_cast<typename K::X>(y);
+    at.store(a, y);
 }
 
 static void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
 {
-    if (first >= last)
-        return;
-    mcpi_fixed_form(view, [&](auto form) {
-        using K = decltype(form);
-        const unsigned warps = mcpi_threads(view) / 32;
-        rows_kernel<K><<<rt_blocks(last - first, warps), 32 * warps, warps * sizeof(sums_t<K>),
-                         rt_stream()>>>(mcpi_arrays_t<K>(view, dq), first, last);
+    mcpi_group_form(view, [&](auto group) {
+        using K = decltype(group);
+        const unsigned threads = mcpi_threads(view), rows = threads / K::lanes;
+        rows_kernel<K>
+            <<<rt_blocks(last - first, rows), threads, rows * sizeof(sums_t<K>), rt_stream()>>>(
+                mcpi_arrays_t<K>(view, dq), first, last);
     });
     RT_CUDA_LAUNCHED();
 }
 
 extern "C" const mcpi_kernels_t mcpi_warp_shared = {
-    .rung = mcpi_rung_with_threads(mcpi_threads_to_512),
+    .rung = mcpi_rung_with(mcpi_to_512, 2),
     .rows = rows,
 };

@@ -19,7 +19,7 @@ enum { MCPI_MIN_NB = 4, MCPI_MAX_NB = 15, MCPI_MAX_NB2 = 225, MCPI_MAX_COLOURS =
 /* The flow that A is linearised about. */
 #define MCPI_MACH     0.84
 #define MCPI_REYNOLDS 5e6
-enum { MCPI_FIXED_NB = 7 }; /* the largest block that CUDA rungs are compiled for */
+enum { MCPI_FIXED_NB = 7 }; /* larger blocks take other forms of some rungs */
 
 /* --- options --- */
 

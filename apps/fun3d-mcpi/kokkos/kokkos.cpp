@@ -82,7 +82,7 @@ template <class Size, class O, class Q, class Sum> struct Rows : Size {
     using Chunk = rt_kokkos::Pack<O, width>;
     using Sums = rt_kokkos::Pack<Sum, wide>;
 
-    int first, last, longest;
+    int first, last, longest, shift; /* shift: 2^shift members per row; 0: nb */
     const int32_t *start, *column;
     const Chunk *chunk;
     const double *LU, *R;
@@ -90,10 +90,16 @@ template <class Size, class O, class Q, class Sum> struct Rows : Size {
 
     Rows(const mcpi_view_t *view, int64_t first_, int64_t last_, void *dq_)
         : Size(view->nb), first(static_cast<int>(first_)), last(static_cast<int>(last_)),
-          longest(view->longest), start(view->start), column(view->column),
-          chunk(static_cast<const Chunk *>(view->O)), LU(view->LU), R(view->R),
-          dq(static_cast<Q *>(dq_))
+          longest(view->longest), shift(view->choice[1] ? view->choice[1] + 2 : 0),
+          start(view->start), column(view->column), chunk(static_cast<const Chunk *>(view->O)),
+          LU(view->LU), R(view->R), dq(static_cast<Q *>(dq_))
     {
+    }
+
+    /* Returns how many members a row has, of which nb work. */
+    KOKKOS_INLINE_FUNCTION int lanes() const
+    {
+        return shift ? 1 << shift : nb;
     }
 
     /* Return how far apart rows are in scratch memory. Factors: an odd number, so that the members
@@ -204,21 +210,24 @@ template <class Size, class O, class Q, class Sum> struct Rows : Size {
         Sum *x = static_cast<Sum *>(team.team_scratch(0).get_shmem_aligned(scratch(), 16));
         double *lu = reinterpret_cast<double *>(x + Size::rows * stream());
         double *dr = lu + Size::rows * factors();
-        const auto each = [&](int n, const auto &body) {
-            for (int k = team.team_rank(); k < n; k += team.team_size())
-                body(k);
+        const auto each = [&](const auto &body) {
+            for (int k = team.team_rank(); k < rows * lanes(); k += team.team_size()) {
+                const int r = shift ? k >> shift : k / nb, i = k - r * lanes();
+                if (i < nb)
+                    body(r, i);
+            }
         };
         const auto products = [&] {
             for (int from = 0; from == 0 || from < longest; from += blocks) {
                 if (from > 0)
                     team.team_barrier();
-                each(rows * nb,
-                     [&](int k) { gather(row + k / nb, k % nb, from, x + k / nb * stream()); });
+                each([&](int r, int i) { gather(row + r, i, from, x + r * stream()); });
                 team.team_barrier();
-                each(rows * nb, [&](int k) {
-                    const double r = from > 0 ? dr[k] : R[static_cast<size_t>(row) * nb + k];
-                    dr[k] = r - static_cast<double>(
-                                    multiply(row + k / nb, k % nb, from, x + k / nb * stream()));
+                each([&](int r, int i) {
+                    const int k = r * nb + i;
+                    const double right = from > 0 ? dr[k] : R[static_cast<size_t>(row) * nb + k];
+                    dr[k] =
+                        right - static_cast<double>(multiply(row + r, i, from, x + r * stream()));
                 });
             }
         };
@@ -228,7 +237,8 @@ template <class Size, class O, class Q, class Sum> struct Rows : Size {
             [&](int k, double value) { lu[k / (nb * nb) * factors() + k % (nb * nb)] = value; },
             products);
         team.team_barrier();
-        each(rows, [&](int k) { solve(row + k, lu + k * factors(), dr + k * nb); });
+        for (int r = team.team_rank(); r < rows; r += team.team_size())
+            solve(row + r, lu + r * factors(), dr + r * nb);
     }
 };
 
@@ -238,7 +248,7 @@ void launch(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
     const Rows<Size, O, Q, Sum> rows(view, first, last, dq);
     const int teams = static_cast<int>((last - first + Size::rows - 1) / Size::rows);
     const int threads = rt_team_size(view->choice);
-    Policy policy(rt_kokkos::exec(), teams, threads ? threads : Size::rows * rows.nb);
+    Policy policy(rt_kokkos::exec(), teams, threads ? threads : Size::rows * rows.lanes());
     policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(rows.scratch()) + 16));
     Kokkos::parallel_for("mcpi rows", policy, rows);
 }
@@ -252,7 +262,7 @@ void rows_in_chunks(const mcpi_view_t *view, int64_t first, int64_t last, void *
         if (view->nb > MCPI_FIXED_NB)
             launch<Any, O, Q, Sum>(view, first, last, dq);
         else
-            mcpi_fixed_nb(view->nb, [&](auto nb) {
+            mcpi_fixed_nb<MCPI_MIN_NB, MCPI_FIXED_NB>(view->nb, [&](auto nb) {
                 launch<Fixed<decltype(nb)::value>, O, Q, Sum>(view, first, last, dq);
             });
     });
@@ -260,8 +270,6 @@ void rows_in_chunks(const mcpi_view_t *view, int64_t first, int64_t last, void *
 
 void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
 {
-    if (first == last)
-        return;
     if (!rt_kokkos::on_host) {
         rows_in_chunks(view, first, last, dq);
     } else if (rt_team_size(view->choice) == 0) {
@@ -282,14 +290,30 @@ void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
     }
 }
 
+const char *const lanes_values[] = {"auto", "8", "16", "32", nullptr};
+const rt_parameter_t parameters[] = {rt_team_threads,
+                                     {.name = "lanes",
+                                      .about = "members of a team per row; auto: one per component",
+                                      .values = lanes_values,
+                                      .initial = 0}};
+
+const char *refuse_choice(const void *config, const int *choice)
+{
+    const auto nb = static_cast<const mcpi_config_t *>(config)->nb;
+    const bool teams = !rt_kokkos::on_host || rt_team_size(choice) > 0;
+    if (choice[1] && (!teams || nb > 4 << choice[1]))
+        return "lanes are for teams, and at least as many as a block has rows";
+    return rt_team_refuse(config, choice);
+}
+
 constexpr mcpi_kernels_t table()
 {
     mcpi_kernels_t t = {};
     t.rung.precision = MCPI_PRECISION;
     t.rung.reproducible = true;
-    t.rung.parameters = &rt_team_threads;
-    t.rung.n_parameters = 1;
-    t.rung.refuse_choice = rt_team_refuse;
+    t.rung.parameters = parameters;
+    t.rung.n_parameters = 2;
+    t.rung.refuse_choice = refuse_choice;
     t.rows = rows;
     t.chunked = !rt_kokkos::on_host;
     return t;
