@@ -87,7 +87,7 @@ static void write_vtu(const rt_mesh_t *mesh, const mcpi_config_t *config, const 
     static const rt_vtk_array_t of_cells[] = {{"boundary", "UInt8", 1}, {NULL, NULL, 0}};
     const size_t n = (size_t)mesh->vertices;
     const double mach = config->flow_mach; /* Cp: (p - p of the stream) / (rho u^2 / 2 of it) */
-    rt_vtk_mesh_t whole = {mesh->vertices, 0, 0, of_points, of_cells};
+    rt_vtk_mesh_t whole = {mesh->vertices, 0, 0, of_points, of_cells, NULL};
     rt_vtk_t vtk;
     float *field = RT_NEW(float, 6 * n, RT_HOST);
     for (size_t i = 0; i < n; i++) {

@@ -144,17 +144,28 @@ static __device__ __forceinline__ void any(const gfnn_job_t<double> &job,
     for (int e = 0; e < 8; e++) {
         const int at[3] = {i - 1 + (e & 1), j - 1 + (e >> 1 & 1), k - 1 + (e >> 2)};
         const gfnn_material_t material = gfnn_material_at(job, at);
-        const double *lower = e < 4 ? layer[0] : layer[1], *upper = e < 4 ? layer[1] : layer[2];
+        const int first = (e >> 1 & 1) * layers_t::pitch + (e & 1);
+        const double *lower = (e < 4 ? layer[0] : layer[1]) + first;
+        const double *upper = (e < 4 ? layer[1] : layer[2]) + first;
+        double u[24];
 #pragma unroll
-        for (int q = 0; q < 24; q++) {
-            const int b = q / 3, y = (b >> 1 & 1) + (e >> 1 & 1), x = (b & 1) + (e & 1);
-            const double u =
-                (b < 4 ? lower : upper)[q % 3 * layers_t::component + y * layers_t::pitch + x];
+        for (int b = 0; b < 4; b++) {
+            const int corner = (b >> 1) * layers_t::pitch + (b & 1);
 #pragma unroll
-            for (int c = 0; c < 3; c++)
-                sum[c] += (material.w * matrices.fixed[3 * (7 - e) + c][q] +
-                           material.square * matrices.varying[3 * (7 - e) + c][q]) *
-                          u;
+            for (int d = 0; d < 3; d++) {
+                u[3 * b + d] = lower[d * layers_t::component + corner];
+                u[3 * (b + 4) + d] = upper[d * layers_t::component + corner];
+            }
+        }
+#pragma unroll
+        for (int c = 0; c < 3; c++) {
+            double fixed = 0, varying = 0;
+#pragma unroll
+            for (int q = 0; q < 24; q++) {
+                fixed += matrices.fixed[3 * (7 - e) + c][q] * u[q];
+                varying += matrices.varying[3 * (7 - e) + c][q] * u[q];
+            }
+            sum[c] += material.w * fixed + material.square * varying;
         }
     }
 }
