@@ -1,6 +1,6 @@
 """Builds a solution in place of the source that it stands for.
 
-It is compiled, in a sandbox, in a copy of the app's folder and linked before the library of a build, so the object of
+It is compiled in a copy of the app's folder and linked before the library of a build, so the object of
 the library is not used. Neither the source tree nor that build is written to, except by make, which first brings the
 build up to date.
 """
@@ -12,7 +12,6 @@ from .. import ENVIRONMENT, INVALID, USAGE, Fault
 from ..measure import programs
 from ..results import disk
 from . import lessons
-from .sandbox import Box
 from .tasks import Task
 
 RULES = """include Makefile
@@ -81,7 +80,7 @@ def copy_of_app(task: Task, text: str, scratch: str) -> str:
     return where
 
 
-def build(task: Task, text: str, name: str, folder: str, scratch: str, box: Box) -> str:
+def build(task: Task, text: str, name: str, folder: str, scratch: str) -> str:
     """Returns the program with a solution in it, linked with the objects of the build in `folder`; Fault, INVALID, if it
     does not compile or link. name: of the solution in what is said."""
     where = copy_of_app(task, text, scratch)
@@ -90,8 +89,8 @@ def build(task: Task, text: str, name: str, folder: str, scratch: str, box: Box)
     made = RULES.replace('{app}', variable).replace('{name}', task.app).replace('{suffix}', task.suffix)
     disk.save_bytes(rules, made.encode())
     program = os.path.join(scratch, task.app)
-    ended = box.run(['make', '-C', folder, '-f', rules, f'FOLDER={scratch}', f'FILE={os.path.join(where, task.compiled)}',
-                     program], COMPILING, writable=scratch)
+    ended = programs.run(['make', '-C', folder, '-f', rules, f'FOLDER={scratch}', f'FILE={os.path.join(where, task.compiled)}',
+                          program], limit=COMPILING)
     if ended.exit != 0:
         copy = os.path.join(where, task.file)
         why = f'{ended.why}\n' if ended.why else ''
