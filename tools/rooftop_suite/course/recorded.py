@@ -45,20 +45,13 @@ RUNS = {  # what the lessons need, at the sizes of the apps' READMEs; @core: one
     'gfnn-wave': '--device 0 --elements 104x104x104 --ladder --only gpu',
     'fun3d-mcpi': '--device 0 --surface 55 --layers 27 --ladder --only sweeps',
     'nekbone@343': '--device 0 --elements 7x7x7 --degree 9 --ladder --only gpu',
-    'fun3d-mcpi@fp16': '--device 0 --surface 55 --layers 27 --offdiagonal fp16 --ladder --only sweeps',
     'nekbone@lines': '--device 0 --elements 16x16x16 --degree 9 --rung batched --profile',
     'nekbone@dgemm': '--device 0 --elements 16x16x16 --degree 9 --rung batched --profile '
                      '--choose mxm1=dgemm,mxm2=dgemm,mxm3=dgemm',
-    'nekbone@solve': '--device 0 --elements 8x8x8 --degree 9 --ladder --only solve',
-    'gfnn-wave@bj': '--device 0 --elements 104x104x104 --rung solve-cuda --precond bj',
-    'gfnn-wave@cheb': '--device 0 --elements 104x104x104 --rung solve-cuda --precond cheb7',
     'nekbone@core': '--device cpu --threads 1 --elements 8x8x8 --degree 9 --iterations 20 --ladder --only cpu',
     'alya-rhs@core': '--device cpu --threads 1 --cells 24x20x28 --ladder --only cpu',
     'fun3d-mcpi@core': '--device cpu --threads 1 --surface 29 --layers 25 --sweeps 3 --ladder --only sweeps',
-    'gfnn-wave@core': '--device cpu --threads 1 --elements 32x32x32 --ladder --only operator',
-    'gfnn-wave@core-predictor': '--device cpu --threads 1 --elements 32x32x32 --ladder --only predictor '
-                                '--precision fp32',
-    'nekbone@cpu': '--device cpu --elements 8x8x8 --degree 9 --ladder --only cpu'}
+    'gfnn-wave@core': '--device cpu --threads 1 --elements 32x32x32 --ladder --only operator'}
 
 
 PROGRAM = ('gpu', 'cpu', 'threads', 'ranks', 'date', 'version', 'ceilings_gpu', 'ceilings_cpu')  # what is kept of a result
@@ -139,18 +132,6 @@ def figure_of(rungs: dict[str, figures.Rung], name: str, other: str, timer: str,
         return ''
     return time_text(value) if not what else f'{100 * value:.0f} %' if what in ('bandwidth', 'flops') else rate(
         value, 'B/s' if what == 'moved' else 'Flop/s')
-
-
-def told(key: str) -> str:
-    """Returns where a figure is from, in a line; the lesson says the size of the app's own ladder."""
-    name = key.partition('.')[0]
-    ladder = ladders().get(name)
-    if not ladder:
-        return 'not recorded'
-    program = ladder.program
-    machine = program.gpu or f'{program.cpu}, {program.threads} thread{"s" * (program.threads > 1)}'
-    size = ' '.join(f'--{option}={value}' for option, value in program.options.items())
-    return f'{machine}, {program.date[:10]}' + f', {size}' * ('@' in name)
 
 
 def refreshed(text: str) -> str:
