@@ -96,6 +96,8 @@ done <<'end'
 1|crashes|the program crashed (ended by SIGSEGV)
 1|not_c|it is not built: not_c.c:
 end
+ends 3 $rooftop grade nekbone scalar mine.c --build "$top" --seconds 0 -- --elements none
+says "scalar: could not be judged: ended with 2: nekbone: --elements none"
 left=$(grep -l "$PWD/tmp" /proc/[0-9]*/cmdline 2>/dev/null) && fail "a process of a submission is left: $left"
 [ -z "$(ls tmp)" ] || fail "left in the temporary folder: $(ls tmp)"
 

@@ -22,13 +22,8 @@ END
 ends 3 $scale --launcher 'sh launch {ranks}' --ranks 1,2,4 --into failed
 says "four are too many"
 [ "$(grep -c '80\.0 %' out)" = 2 ] || fail "two ranks are lost: $(cat out)"
-refuses 2 "say where the number of ranks stands" scale nekbone --bindir bin --launcher srun
 
-# A launcher that cannot start a rank: its own words, and nothing is left.
-printf 'printf "%%s\\n" ------- "There are not enough" "slots" "" more\nexit 1\n' >launch
-ends 3 $scale --launcher 'sh launch {ranks}' --ranks 1
-says "There are not enough slots; use fewer ranks"
-[ ! -e scale-nekbone ] || fail "a refusal leaves $(ls scale-nekbone)"
+# One rank: a folder of its own, and no messages.
 STANDIN=fail ends 3 $scale --ranks 1
 ends 0 $scale --ranks 1
 [ -s scale-nekbone/weak-1-nekbone.json ] && grep -q '100.0 % *- *- *- *- *VALID$' out || fail "no folder of its own, or one rank exchanges: $(cat out)"

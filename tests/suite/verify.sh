@@ -58,22 +58,14 @@ awk '/^A  run$/ { a = NR } /^B  faster$/ { b = NR } / 2.00 +2.20 +1.100 / { row 
      END { exit !(row && a && b == a + 1) }' out || fail "not in the order of the files: $(cat out)"
 ends 0 $rooftop compare run faster --ladders
 [ "$(grep -c faster$ out)" = 4 ] || fail "no rungs of ladders: $(cat out)"
-STANDIN_SPEED=1.02 bin/nekbone --json near.json --nonce n1 >out
-ends 0 $rooftop compare result.json near.json
-says "no verdict: within twice the noise"
 ends 0 $rooftop compare "$here/docs/reference/small.json" "$here/docs/reference/small.json"
 says "geometric mean of 4 apps: 1.000"
-bin/nekbone --json other.json --size small >out
-refuses 2 "--size is tiny in result.json and small in other.json" compare result.json other.json
 
 # --- the real thing: written by C, judged by Python ---
 nekbone=$top/apps/nekbone/nekbone
 app=nekbone valid real "$nekbone" --device cpu --elements 2x2x2 --degree 3 --iterations 5 --seconds 0.02 --nonce "n 1" \
     --json real.json
 ends 0 $rooftop verify real.json --nonce "n 1"
-sed 's/"nonce": "/&x/' real.json >edited.json
-ends 1 $rooftop verify edited.json
-says "nonce 'xn 1' gives the seed"
 LD_PRELOAD= $nekbone --device cpu --elements 2x2x2 --degree 3 --seconds 0 --quiet --json variables.json >out
 grep -q '"LD_PRELOAD": ""' variables.json || fail "LD_PRELOAD is not in the result: $(grep -A3 variables variables.json)"
 grep -q '"configure": ' variables.json || fail "how the program was configured is not in the result"

@@ -2,7 +2,7 @@
 import math
 import unittest
 
-from helper import SOURCE, program
+from helper import program
 
 from rooftop_suite import Fault, results
 from rooftop_suite.measure import scale
@@ -49,30 +49,11 @@ class Compare(unittest.TestCase):
         with self.assertRaisesRegex(Fault, 'nekbone: --degree is 9 in a and 7 in b'):
             compare.check_same_problem(row(1, problem={'degree': '9'}), row(1, 'b', problem={'degree': '7'}))
 
-    def test_manifest(self):
-        """A run.json without the files it names is compared by its summary."""
-        path = str(SOURCE / 'docs' / 'reference' / 'small.json')
-        side = compare.Side(path, collect.found([path])[0])
-        self.assertEqual({app for app, _ in side.rows}, set(results.APPS))
-        self.assertTrue(all(row.fom_gflop_per_s for row in side.rows.values()))
-        self.assertEqual([pair.verdict for pair in compare.compare(side, side)], ['no verdict'] * len(side.rows))
-
     def test_peak(self):
         """Peak is compared with peak, and not with base or a ladder."""
         side = compare.Side('a', [row(1), row(1, run='peak')])
         self.assertEqual([(pair.measured, pair.rung) for pair in compare.compare(side, side)], [
             (True, program().rungs[0].name), (False, f'{program().rungs[0].name} (peak)')])
-
-
-class Power(unittest.TestCase):
-    def test_power(self):
-        rung = results.Rung(**{**program().rungs[0], 'energy_joules': 50.0, 'energy_seconds': 2.0,
-                                       'seconds_per_unit': 0.1, 'fom_flop_per_s': 1e9})
-        self.assertAlmostEqual(rung.watts, 25)
-        self.assertAlmostEqual(rung.joules_per_unit, 2.5)
-        self.assertAlmostEqual(rung.flop_per_joule, 4e7)
-        rung.energy_joules = None
-        self.assertEqual((rung.watts, rung.joules_per_unit, rung.flop_per_joule), (None, None, None))
 
 
 class Shares(unittest.TestCase):
@@ -104,10 +85,6 @@ class Scale(unittest.TestCase):
             boxes = [(x, y) for x in range(1, ranks + 1) for y in range(1, ranks + 1) if ranks % (x * y) == 0]
             self.assertTrue(any(k % x == k % y == k % (ranks // x // y) == 0 for x, y in boxes), ranks)
         self.assertEqual([scale.divisor(ranks) for ranks in ([1], [8], [64], [2, 3])], [1, 2, 4, 6])
-
-    def test_divided(self):
-        self.assertEqual([scale.divided('7x9x4', 2), scale.divided('18x18x18', 2), scale.divided('1x7x7', 2)],
-                         ['6x8x4', '18x18x18', '2x6x6'])
 
     def test_rows(self):
         """Strong: the same work in less time; weak: more work in the same time. UNSTEADY has no efficiency, and one

@@ -1,6 +1,5 @@
 """Records, files and seeds; the schema against the samples."""
 import errno
-import hashlib
 import json
 import os
 import pathlib
@@ -101,9 +100,6 @@ class Records(InFolder):
 
 
 class Files(InFolder):
-    def test_seed(self):
-        self.assertEqual(disk.seed_of('n1'), int(hashlib.sha256(b'rooftop:n1').hexdigest()[:16], 16) % (1 << 62))
-
     def test_parse(self):
         for text, said in (('[]', 'no object'), ('{"a"', 'not a whole JSON file')):
             pathlib.Path('bad.json').write_text(text)
