@@ -1,8 +1,7 @@
 """Builds a solution in place of the source that it stands for.
 
-It is compiled in a copy of the app's folder and linked before the library of a build, so the object of
-the library is not used. Neither the source tree nor that build is written to, except by make, which first brings the
-build up to date.
+It is compiled in a copy of the app's folder and linked before the library of a build, so the object of the library is
+not used. Neither the source tree nor that build is written to, except by make, which first brings the build up to date.
 """
 import os
 import re

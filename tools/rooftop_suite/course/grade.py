@@ -127,42 +127,43 @@ def speed(ours: Runner, theirs: Runner, progress: Callable[[int], None] = lambda
 
 # ---- All of it ----
 
-def grade(args: argparse.Namespace, task: tasks.Task, text: str, build: str, repository: str) -> None:
-    """Says what is found of a solution; Fault if it is not right."""
+def grade(args: argparse.Namespace, task: tasks.Task, text: str, build: str, line: Line) -> list[str]:
+    """Returns what is found of a solution; Fault if it is not right."""
     sizes = (FULL if task.rung.kind == 'cuda' else QUICK).get(task.app, [])  # of a problem that takes seconds
     options = [*sizes, f'--seconds={args.seconds or ONCE}', *args.passed, *task.options]
-    begin, line = time.monotonic(), Line()
+    begin, repository = time.monotonic(), attempt.repository_program(build, task.app)
     with tempfile.TemporaryDirectory(prefix='rooftop-grade-') as scratch:
         line.tick('compiling', 0)
         program = attempt.build(task, text, os.path.basename(args.file), build, os.path.realpath(scratch))
         line.tick('is it right?', 0)
         got = run(task, program, options, args.time_limit)
-        print('\n'.join([f'right: {len(got.rungs[0].row.checks)} checks held', *rates_of(got)]))
+        said = [f'right: {len(got.rungs[0].row.checks)} checks held', *rates_of(got)]
         if not (args.seconds and got.rungs[0].seconds):
-            return
+            return said
         ours, theirs = (functools.partial(run, task, path, options, args.time_limit) for path in (program, repository))
         try:
-            said = speed(ours, theirs, lambda n: line.tick(f'timed in turns, {n} so far', time.monotonic() - begin))
+            mark = speed(ours, theirs, lambda n: line.tick(f'timed in turns, {n} so far', time.monotonic() - begin))
         except Fault as why:
-            said = f'no mark: {str(why).splitlines()[0]}'
-    print(f'speed: {said}')
+            mark = f'no mark: {str(why).splitlines()[0]}'
+    return [*said, f'speed: {mark}']
 
 
 def main(args: argparse.Namespace) -> int:
-    task = tasks.find(args.app, args.name)
+    task, line, status = tasks.find(args.app, args.name), Line(), VALID
     try:
         text = disk.read_bytes(args.file).decode('utf-8', 'replace')
     except OSError as error:
         raise Fault(USAGE, f'{args.file}: {error.strerror}') from None
     os.environ.setdefault('ROOFTOP_INPUTS', os.path.join(lessons.tree(), 'inputs'))  # the solution's program is elsewhere
     build = attempt.find_build(args.build, lessons.tree())
-    repository = attempt.repository_program(build, task.app)
     try:
-        grade(args, task, text, build, repository)
+        said = grade(args, task, text, build, line)
     except Fault as fault:
         if fault.status != INVALID:
             raise Fault(ENVIRONMENT, f'{args.name}: could not be judged: {fault}') from None
-        print(f'{fault}\n{args.app} {args.name}: INVALID')
-        return INVALID
-    print(f'{args.app} {args.name}: VALID')
-    return VALID
+        said, status = [str(fault)], INVALID
+    finally:
+        if line.live:
+            line.say('', last=False)
+    print('\n'.join([*said, f'{args.app} {args.name}: {"INVALID" if status else "VALID"}']))
+    return status
