@@ -31,7 +31,7 @@ grep -q '<script\|src="http\|href="http' lesson/slides.html && fail "the slides 
 # --- exercises: the list, what the folder holds, and that a starter is right ---
 ends 0 $rooftop exercise nekbone
 says "scalar "
-ends 0 $rooftop exercise nekbone scalar --bindir "$top" --into start
+ends 0 $rooftop exercise nekbone scalar --build "$top" --into start
 grep -q 'The rung to start from is apps/nekbone/cpu/reference.c' start/README.md || fail "no rung before: $(cat start/README.md)"
 grep -qF '120,000 flops' start/README.md && fail "the task tells the answer"
 cp start/scalar.c mine.c

@@ -3,6 +3,7 @@
 It is compiled in a copy of the app's folder and linked before the library of a build, so the object of the library is
 not used. Neither the source tree nor that build is written to, except by make, which first brings the build up to date.
 """
+import argparse
 import os
 import re
 from typing import Optional
@@ -45,11 +46,19 @@ def said_by(ended: programs.Ended, source: str = '') -> str:
     return '\n'.join(wrong[:5] or ended.text.splitlines()[-5:])
 
 
-def find_build(given: Optional[str], tree: str) -> str:
-    """Returns the folder of a build of the tree: the one that is given, else this folder or the tree."""
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('--build', metavar='DIR', help='build of the source tree whose objects are used (default: this '
+                        'folder, or the tree)')
+
+
+def find_build(given: Optional[str], tree: str, needed: bool = True) -> str:
+    """Returns the folder of a build of the tree: the one that is given, else this folder or the tree; '' if there is none
+    and none is needed."""
     for folder in (given,) if given else (os.getcwd(), tree):
         if is_build_of(folder, tree):
             return os.path.abspath(folder)
+    if not needed:
+        return ''
     raise Fault(USAGE, f'--build {given or os.getcwd()}: not a build of {tree}: run {tree}/configure and make there')
 
 

@@ -3,10 +3,8 @@ import argparse
 import os
 import shlex
 import sys
-from typing import Optional
 
 from .. import USAGE, VALID, Fault, aligned, results
-from ..measure import programs
 from ..results import disk
 from . import attempt, lessons, tasks
 
@@ -19,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('name', metavar='EXERCISE', nargs='?', help='without it: list the exercises of the app')
     add('--hint', type=int, choices=(1, 2, 3), help='print this hint and make nothing')
     add('--into', metavar='DIR', help='folder to make (default: APP-EXERCISE)')
-    programs.add_arguments(parser)
+    attempt.add_arguments(parser)
 
 
 # ---- The folder ----
@@ -50,21 +48,9 @@ def readme(task: tasks.Task) -> str:
     return '\n\n'.join(map(lessons.filled, parts)) + '\n'
 
 
-def build_of(task: tasks.Task, bindir: Optional[str]) -> list[str]:
-    """Returns the option --build with the build that is in use here, if there is one."""
-    try:
-        program = programs.find(task.app, bindir)
-    except Fault:
-        program = ''
-    for folder in (os.getcwd(), os.path.dirname(os.path.dirname(os.path.dirname(program))), lessons.tree()):
-        if attempt.is_build_of(folder, lessons.tree()):
-            return ['--build', os.path.abspath(folder)]
-    return []
-
-
-def check_script(task: tasks.Task, build: list[str]) -> str:
+def check_script(task: tasks.Task, build: str) -> str:
     """Returns check.sh; options of grade come first in its arguments, those of the program follow --."""
-    options = shlex.join([] if build[1:] == [lessons.tree()] else build)
+    options = shlex.join(['--build', build]) if build else ''
     return f"""#!/bin/sh
 # Builds, verifies and times the solution: status 0 right, 1 wrong. On another machine: ROOFTOP=FILE ./check.sh
 ROOFTOP=${{ROOFTOP:-{shlex.quote(TOOL)}}}
@@ -85,7 +71,7 @@ def main(args: argparse.Namespace) -> int:
         return VALID
     folder = args.into or f'{args.app}-{args.name}'
     files = {task.base: tasks.started(task), 'README.md': readme(task),
-             'check.sh': check_script(task, build_of(task, args.bindir))}
+             'check.sh': check_script(task, attempt.find_build(args.build, lessons.tree(), needed=bool(args.build)))}
     if os.path.exists(os.path.join(folder, task.base)):
         raise Fault(USAGE, f'{os.path.join(folder, task.base)} exists: your work is not overwritten; give --into')
     disk.make_folder(folder)

@@ -38,8 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--seconds', type=seconds, default=0.2, metavar='S', help=f'of timing in each of {TURNS} turns; 0: only right or '
         'wrong (default 0.2)')
     add('--time-limit', type=seconds, default=120.0, metavar='S', help='of one run of the solution (default 120)')
-    add('--build', metavar='DIR', help='build of the source tree whose objects are used (default: this folder, or the '
-        'tree)')
+    attempt.add_arguments(parser)
 
 
 # ---- One run ----
