@@ -1,5 +1,4 @@
 """grade.py and attempt.py: what is said of a solution, and which builds it is linked with."""
-import copy
 import os
 import pathlib
 import random
@@ -13,20 +12,11 @@ from rooftop_suite.measure import programs
 from rooftop_suite.results import figures, records
 
 
-ROW = helper.program().rungs[0]  # read once: a duel takes thousands
-
-
-def rung(seconds, disturbed=()):
-    """Returns a rung that took so long."""
-    row = copy.copy(ROW)
-    row.seconds_per_unit, row.disturbed = seconds, list(disturbed)
-    return row
-
-
 def outcome(noise, ratio=1.0, disturbed=lambda: False):
     """Returns what is said of programs of which ours is `ratio` times as fast, each time with its own noise."""
     def runner(speed):
-        return lambda: mock.Mock(rungs=[mock.Mock(row=rung(1e-3 * noise() / speed, ['a load'] if disturbed() else []))])
+        return lambda: mock.Mock(rungs=[mock.Mock(row=mock.Mock(seconds_per_unit=noise() / speed,
+                                                                disturbed=['a load'] * disturbed()))])
     return grade.speed(runner(ratio), runner(1.0))
 
 
