@@ -185,7 +185,11 @@ int64_t alya_amg_solve(struct alya_amg *amg, const alya_flow_t *flow)
     HYPRE_Int iterations = 0;
     flow->loops->to_rows(&flow->view, amg->row, amg->x);
     rt_device_synchronize(); /* hypre has a stream of its own */
+#if defined(HYPRE_USING_GPU) /* there SetValues would wait for an assembly, which sorts */
+    HYPRE(HYPRE_IJVectorUpdateValues(amg->ij_v[0], amg->rows, NULL, amg->x, 1));
+#else
     HYPRE(HYPRE_IJVectorSetValues(amg->ij_v[0], amg->rows, NULL, amg->x));
+#endif
     HYPRE(HYPRE_ParVectorSetConstantValues(amg->v[1], 0));
     HYPRE_PCGSolve(amg->pcg, (HYPRE_Matrix)amg->A, (HYPRE_Vector)amg->v[0],
                    (HYPRE_Vector)amg->v[1]);
