@@ -287,8 +287,9 @@ void alya_solve(void *solver)
     alya_solver_t *s = solver;
     for (int64_t k = 0; s->flow && k < s->problem->config->steps; k++)
         alya_step(s);
-    if (!s->flow)
-        assemblies(s);
+    if (s->flow)
+        return;
+    assemblies(s);
 }
 
 /* --- between solves --- */

@@ -286,6 +286,7 @@ static void check_memory(const char *settings)
         alya_test_new(&t, &alya_app, settings);
         t.run.opt.seconds = 1e-3; /* one or two solves are put aside */
         t.run.opt.windows = 2;
+        t.run.opt.ladder = true; /* --size without it is not for steps */
         rt_run_rung(&t.run, t.problem, rung, NULL, &out, NULL);
         alya_test_destroy(&t);
         double used = out.high_water[RT_HOST] - before, said = out.predicted[RT_HOST];
