@@ -55,9 +55,9 @@ typedef struct alya_problem {
     alya_physics_t physics;
     alya_mesh_t *mesh;
     alya_schedule_t *schedule;
-    rt_halo_t *halo; /* of host arrays; NULL if no node is shared */
-    double *u;       /* [nodes][3] velocity of the timed runs, m/s */
-    double spread;   /* alya_mesh_spread of the order handed in */
+    rt_halo_t *halo;         /* of host arrays; NULL if no node is shared */
+    double *u;               /* [nodes][3] velocity of the timed runs, m/s */
+    double spread;           /* alya_mesh_spread of the order handed in */
     alya_flow_input_t *flow; /* of the ladder `step`; NULL until a rung of it is made */
 } alya_problem_t;
 
@@ -79,9 +79,10 @@ typedef struct {
 } alya_watch_t;
 /* What a solve left behind, in host memory. */
 typedef struct {
-    uint64_t draw;       /* which velocity it started from: 0 is the problem's */
-    int64_t assembled;   /* calls of alya_assemble */
-    double *r, *witness; /* [nodes][3] the last r, and what was kept of earlier ones; NULL after steps */
+    uint64_t draw;     /* which velocity it started from: 0 is the problem's */
+    int64_t assembled; /* calls of alya_assemble */
+    double *r,
+        *witness; /* [nodes][3] the last r, and what was kept of earlier ones; NULL after steps */
     int64_t steps;
     double *begin, *u, *p; /* [nodes][3] u before and after the last step; [nodes]; or NULL */
 } alya_left_t;
