@@ -79,10 +79,9 @@ typedef struct {
 } alya_watch_t;
 /* What a solve left behind, in host memory. */
 typedef struct {
-    uint64_t draw;     /* which velocity it started from: 0 is the problem's */
-    int64_t assembled; /* calls of alya_assemble */
-    double *r,
-        *witness; /* [nodes][3] the last r, and what was kept of earlier ones; NULL after steps */
+    uint64_t draw;       /* which velocity it started from: 0 is the problem's */
+    int64_t assembled;   /* calls of alya_assemble */
+    double *r, *witness; /* [nodes][3] the last r, and what was kept of earlier ones, or NULL */
     int64_t steps;
     double *begin, *u, *p; /* [nodes][3] u before and after the last step; [nodes]; or NULL */
 } alya_left_t;

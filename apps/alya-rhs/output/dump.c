@@ -30,9 +30,10 @@ void alya_dump(const void *solver, rt_dump_t *dump)
     const alya_mesh_t *mesh = s->problem->mesh;
     const int64_t vectors[] = {mesh->nodes, 3}, elements[] = {mesh->elements, 4};
     double *u = RT_NEW(double, 3 * (size_t)mesh->nodes, RT_HOST);
-    double *r = RT_NEW(double, 3 * (size_t)mesh->nodes, RT_HOST);
+    double *r = s->flow ? NULL : RT_NEW(double, 3 * (size_t)mesh->nodes, RT_HOST);
     alya_get(s, s->u, s->u_stride, u);
-    alya_get(s, s->r, s->kernels->r_stride, r);
+    if (!s->flow)
+        alya_get(s, s->r, s->kernels->r_stride, r);
     const rt_array_t arrays[] = {
         {"x", "<f8", "node component", vectors, mesh->x, RT_HOST, "m", "coordinates"},
         {"elements", "<i4", "element corner", elements, mesh->connectivity, RT_HOST, "1",
@@ -40,7 +41,8 @@ void alya_dump(const void *solver, rt_dump_t *dump)
         {"id", "<i8", "node", vectors, mesh->node_id, RT_HOST, "1",
          "global ids: equal for periodic images, which have the sum of their r"},
         {"u", "<f8", "node component", vectors, u, RT_HOST, "m/s",
-         "velocity that r is of, or after the last step; draw 0 is the problem's own, without the gusts of timed solves"},
+         "velocity that r is of, or after the last step; draw 0 is the problem's own, without the "
+         "gusts of timed solves"},
         {"r", "<f8", "node component", vectors, r, RT_HOST, "N",
          "assembled right-hand side of the momentum equation"},
     };

@@ -14,7 +14,6 @@
 #include <HYPRE_krylov.h>
 #include <HYPRE_parcsr_ls.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define HYPRE(call) RT_EXPECT((call) == 0, RT_ENVIRONMENT, "hypre failed: " #call)
 enum { MOST_ITERATIONS = 1000 };
@@ -39,7 +38,7 @@ static void finish(void)
         MPI_Finalize();
 }
 
-/* hypre needs MPI, also for one rank that no launcher started; and it is told where to work. */
+/* Starts hypre, which needs MPI even for one rank that no launcher started, and sets where it works. */
 static bool start(rt_space_t space)
 {
     int running;
@@ -75,9 +74,7 @@ static double *number_rows(struct alya_amg *amg, const alya_problem_t *p, int32_
     amg->rows = (HYPRE_Int)mine;
     for (int64_t n = 0; n < rows->nodes; n++)
         global[n] = row[n] >= 0 ? (double)amg->first + row[n] : 0;
-    const rt_field_t field = rt_field_f64(global);
-    if (p->halo)
-        rt_halo_do(p->halo, RT_HALO_SUM, &field);
+    alya_sum_copies(p, global);
     RT_FREE(counts, RT_HOST);
     return global;
 }

@@ -8,7 +8,7 @@
 
 static const double courant = 0.5;
 
-static void sum_copies(const alya_problem_t *p, double *x)
+void alya_sum_copies(const alya_problem_t *p, double *x)
 {
     const rt_field_t field = rt_field_f64(x);
     if (p->halo)
@@ -190,9 +190,6 @@ static void make_rows(const alya_problem_t *p, alya_rows_t *rows)
     rows->column = RT_NEW(int32_t, entries, RT_HOST);
     rows->laplace = RT_NEW(double, entries, RT_HOST);
     rows->gradient = RT_NEW(double, 3 * entries, RT_HOST);
-    memset(rows->column, 0, entries * sizeof *rows->column); /* after the last node too */
-    memset(rows->laplace, 0, entries * sizeof *rows->laplace);
-    memset(rows->gradient, 0, 3 * entries * sizeof *rows->gradient);
 #pragma omp parallel for schedule(static)
     for (int64_t n = 0; n < rows->nodes; n++) {
         row_t row;
@@ -201,9 +198,12 @@ static void make_rows(const alya_problem_t *p, alya_rows_t *rows)
         rows->per_volume[n] = row.volume;
         rows->per_diagonal[n] = row.laplace[0];
     }
+    const row_t none = {.n = 0}; /* the last slice goes on after the last node */
+    for (int64_t n = rows->nodes; n < alya_slices(rows->nodes) * ALYA_SLICE; n++)
+        put_row(&none, n, rows);
     RT_FREE_ALL(RT_HOST, of.first, of.list);
-    sum_copies(p, rows->per_volume);
-    sum_copies(p, rows->per_diagonal);
+    alya_sum_copies(p, rows->per_volume);
+    alya_sum_copies(p, rows->per_diagonal);
     for (int64_t n = 0; n < rows->nodes; n++) {
         rows->per_volume[n] = 1 / rows->per_volume[n];
         rows->per_diagonal[n] =
@@ -228,7 +228,7 @@ static void find_own(const alya_problem_t *p, uint8_t *own)
     while (p->halo && bit-- > 0) {
         for (int64_t n = 0; n < nodes; n++)
             zeros[n] = own[n] && !((rank | (uint64_t)n) >> bit & 1);
-        sum_copies(p, zeros);
+        alya_sum_copies(p, zeros);
         for (int64_t n = 0; n < nodes; n++)
             if ((rank | (uint64_t)n) >> bit & 1 && zeros[n] > 0)
                 own[n] = 0;

@@ -60,6 +60,8 @@ struct alya_problem;
 /* Makes rows, boundaries and time step of a problem. Collective. */
 alya_flow_input_t *alya_flow_input_new(const struct alya_problem *problem);
 void alya_flow_input_destroy(alya_flow_input_t *input);
+/* Replaces x [nodes], host memory, by the sum over the copies of each node. Collective. */
+void alya_sum_copies(const struct alya_problem *problem, double *x);
 /* Returns the most bytes of the rows of a part; *making: the extra host bytes while they are made. */
 double alya_rows_memory(const alya_counts_t *counts, double *making);
 

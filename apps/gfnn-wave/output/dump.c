@@ -6,7 +6,7 @@
 #include <string.h>
 #include "apps/gfnn-wave/gfnn.h"
 
-/* Adds own nodes of so many planes of a grid; nothing of what the rung does not have. */
+/* Adds the own nodes of an array of n planes; nothing if the rung lacks it. */
 static void add(rt_dump_t *dump, const gfnn_grid_t *g, int64_t planes, rt_array_t field)
 {
     const int64_t shape[] = {planes, g->n[2], g->n[1], g->n[0]};

@@ -1,7 +1,7 @@
 """`rooftop grade`: is a solution right, and is it faster or slower than the repository's?
 
 First right or wrong, by the program's own verification, in words that say what to look for. Then the speed: both
-programs are timed in turns, close together, so that what slows the machine slows both. The ratio is the median over the
+programs are timed alternately, close together, so that what slows the machine slows both. The ratio is the median over the
 turns, its interval all of them: by the sign test the true ratio is outside of it in 1.6 % of cases, whatever the noise
 is. A solution may do what who grades it may: docs/teaching.md says how to confine those of a class.
 """
@@ -96,7 +96,7 @@ def rates_of(result: figures.Result) -> list[str]:
     return [f'yours: {"; ".join(lesson_page.measured(rung))}{disturbed}', *lesson_page.timers(rung, result)]
 
 
-# ---- In turns with the repository's version ----
+# ---- Against the repository's version ----
 
 Runner = Callable[[], figures.Result]
 
@@ -141,7 +141,7 @@ def grade(args: argparse.Namespace, task: tasks.Task, text: str, build: str, lin
             return said
         ours, theirs = (functools.partial(run, task, path, options, args.time_limit) for path in (program, repository))
         try:
-            mark = speed(ours, theirs, lambda n: line.tick(f'timed in turns, {n} so far', time.monotonic() - begin))
+            mark = speed(ours, theirs, lambda n: line.tick(f'timed alternately, {n} so far', time.monotonic() - begin))
         except Fault as why:
             mark = f'no mark: {str(why).splitlines()[0]}'
     return [*said, f'speed: {mark}']
