@@ -55,10 +55,11 @@ typedef struct alya_problem {
     alya_physics_t physics;
     alya_mesh_t *mesh;
     alya_schedule_t *schedule;
-    rt_halo_t *halo;         /* of host arrays; NULL if no node is shared */
-    double *u;               /* [nodes][3] velocity of the timed runs, m/s */
-    double spread;           /* alya_mesh_spread of the order handed in */
-    alya_flow_input_t *flow; /* of the ladder `step`; NULL until a rung of it is made */
+    rt_halo_t *halo;                     /* of host arrays; NULL if no node is shared */
+    double *u;                           /* [nodes][3] velocity of the timed runs, m/s */
+    double spread;                       /* alya_mesh_spread of the order handed in */
+    double seconds_order, seconds_lists; /* of the reordering; of schedule and halo */
+    alya_flow_input_t *flow;             /* of the ladder `step`; NULL until a rung of it is made */
 } alya_problem_t;
 
 /* Takes over the input's mesh. */

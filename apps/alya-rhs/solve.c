@@ -150,6 +150,7 @@ void *alya_solver_new(void *problem, const rt_rung_t *rung)
     alya_problem_t *p = problem;
     alya_solver_t *s = RT_NEW(alya_solver_t, 1, RT_HOST);
     memset(s, 0, sizeof *s);
+    rt_setup_charge(alya_is_step(rung) && p->flow ? p->flow->seconds : 0);
     if (alya_is_step(rung) && !p->flow)
         p->flow = alya_flow_input_new(p);
     s->problem = p;
@@ -158,6 +159,7 @@ void *alya_solver_new(void *problem, const rt_rung_t *rung)
     s->vectors = vectors_of(rung->kind);
     s->space = rt_rung_space(rung);
     s->physics = p->physics;
+    rt_setup_charge(p->seconds_order + (s->space == RT_HOST ? p->seconds_lists : 0));
     s->view = (alya_view_t){.host = p->mesh,
                             .elements = p->mesh->elements,
                             .nodes = p->mesh->nodes,

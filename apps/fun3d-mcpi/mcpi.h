@@ -40,6 +40,7 @@ typedef struct {
     mcpi_part_t *part;
     mcpi_matrix_t *matrix; /* NULL, as is system: no rung of the ladder sweeps is to run */
     mcpi_system_t *system;
+    double seconds_colour, seconds_system, seconds_halo; /* colours and order; factors; `halo` */
     rt_halo_t **halo;    /* [colours] of host FP64 arrays [rows + ghosts][nb]; NULL with one rank */
     double *exact;       /* [rows][nb] dQ*: R = A dQ* */
     rt_items_t vertices; /* of a mesh file, for this rank's rows, for the digest */

@@ -160,14 +160,13 @@ bool mcpi_wants_sweeps(const rt_run_t *run)
     return wants(run, "sweeps", "flow");
 }
 
-static void print_set_up(const mcpi_problem_t *p, const mcpi_input_t *in, double blocks,
-                         double factors)
+static void print_set_up(const mcpi_problem_t *p, double mesh, double blocks)
 {
     if (rt_comm_rank() != 0 || p->run->opt.quiet)
         return;
     printf("set-up        mesh and flow %.2f s, colours and order %.2f s, blocks %.2f s, factors "
            "and halo %.2f s\n",
-           in->seconds_mesh, in->seconds_colour, blocks, factors);
+           mesh, p->seconds_colour, blocks, p->seconds_system + p->seconds_halo);
     printf("              %lld off-diagonal blocks, %.2f a row; %d colours, the largest %.3f of "
            "the mean\n",
            (long long)p->counts.blocks, (double)p->counts.blocks / (double)p->counts.rows,
@@ -202,8 +201,12 @@ void *mcpi_problem_new(const rt_run_t *run, void *input)
         p->system = mcpi_system_new(p->matrix, (mcpi_type_t)config->offdiagonal, why, sizeof why);
     if (rt_comm_agree(why, sizeof why) >= 0) /* a row that cannot be factored, of the first rank */
         rt_refuse(RT_USAGE, "--mesh %s: %s", config->mesh, why);
+    const double factored = rt_clock();
     p->halo = mcpi_halo_new(p->part, p->nb, "staged", RT_CPU, RT_HOST); /* the judge's too */
-    print_set_up(p, in, filled - begin, rt_clock() - filled);
+    p->seconds_halo = rt_clock() - factored;
+    p->seconds_system = factored - filled;
+    p->seconds_colour = in->seconds_colour;
+    print_set_up(p, in->seconds_mesh, filled - begin);
     return p;
 }
 
@@ -214,8 +217,7 @@ void mcpi_problem_destroy(void *problem)
     mcpi_system_destroy(p->system);
     if (p->matrix)
         RT_FREE_ALL(RT_HOST, p->matrix->D, p->matrix->O, p->matrix->R, p->matrix);
-    RT_FREE(p->exact, RT_HOST);
     mcpi_geometry_destroy(p->geometry);
     mcpi_part_destroy(p->part);
-    RT_FREE_ALL(RT_HOST, p->oracle, p->flow_oracle, p);
+    RT_FREE_ALL(RT_HOST, p->exact, p->oracle, p->flow_oracle, p);
 }

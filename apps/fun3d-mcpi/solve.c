@@ -116,6 +116,7 @@ static void new_dq(mcpi_solver_t *s)
     s->own_halo = p->halo && !s->view.dq && (s->space != RT_HOST || rt_halo_is_cut(transport));
     s->halo =
         s->own_halo ? mcpi_halo_new(p->part, p->nb, transport, s->rung->kind, s->space) : p->halo;
+    rt_setup_charge(p->seconds_colour + p->seconds_system + (s->own_halo ? 0 : p->seconds_halo));
     s->on_stream = s->own_halo && s->rung->kind == RT_CUDA;
     for (int c = 0; s->on_stream && c < s->view.colours; c++)
         s->on_stream = rt_halo_on_stream(s->halo[c]);

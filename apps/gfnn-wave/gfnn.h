@@ -72,7 +72,7 @@ typedef struct {
     float *coef;                   /* gfnn_coefficients; NULL at first */
     rt_halo_t *halo_fine;          /* of host vectors, for the oracle */
     struct gfnn_oracle *oracle;    /* judge/judge.h; made when first needed */
-    double seconds_model, seconds_coef[RT_SPACES]; /* of coefficients when first made there */
+    double seconds_model, seconds_coef; /* of `coef` when it was made */
 } gfnn_problem_t;
 /* Returns the network's coefficients [coefs][box.bare.plane], host: the first call makes them. */
 const float *gfnn_coefficients(gfnn_problem_t *p);

@@ -63,11 +63,15 @@ static double *noise_new(const gfnn_problem_t *p)
 const float *gfnn_coefficients(gfnn_problem_t *p)
 {
     const size_t values = (size_t)p->weights->coefs * (size_t)p->box.bare.plane;
-    if (p->coef)
+    if (p->coef) {
+        rt_setup_charge(p->seconds_coef);
         return p->coef;
+    }
+    const double begin = rt_clock();
     p->coef = RT_NEW(float, values, RT_HOST);
     rt_fill(p->coef, RT_HOST, 0, values * sizeof *p->coef);
     gfnn_infer(p->weights, p->config->coef, &p->box, p->model, p->coef);
+    p->seconds_coef = rt_clock() - begin;
     return p->coef;
 }
 
@@ -145,12 +149,7 @@ void gfnn_problem_destroy(void *problem)
     gfnn_problem_t *p = problem;
     gfnn_oracle_destroy(p->oracle);
     rt_halo_destroy(p->halo_fine);
-    RT_FREE(p->coef, RT_HOST);
-    RT_FREE(p->start.u, RT_HOST);
-    RT_FREE(p->start.v, RT_HOST);
-    RT_FREE(p->start.a, RT_HOST);
-    RT_FREE(p->noise, RT_HOST);
-    RT_FREE(p, RT_HOST);
+    RT_FREE_ALL(RT_HOST, p->coef, p->start.u, p->start.v, p->start.a, p->noise, p);
 }
 
 /* --- why a rung cannot run a problem --- */

@@ -50,6 +50,7 @@ typedef struct {
     double *D, *G, *c; /* what view points to */
     double *b;         /* [points] right-hand side, the same at every copy, 0 on the boundary */
     rt_halo_t *halo;   /* Q Q^T on host arrays; NULL with communication off */
+    double halo_seconds;
     struct nek_levels *levels;   /* of schwarz (precond/precond.h); NULL until it is needed */
     nek_reference_t reference;   /* of b, made once by nek_reference_solve or nek_target */
     double eigen_min, eigen_max; /* extreme Ritz values of A */

@@ -96,6 +96,7 @@ nek_solver_t *nek_solver_borrow(nek_problem_t *p, const rt_rung_t *rung, const n
         p->config->communication && (s->space != RT_HOST || rt_halo_is_cut(p->run->opt.transport));
     s->halo = own_halo ? nek_halo_new(p->config, false, p->run->opt.transport, rung->kind, s->space)
                        : p->halo;
+    rt_setup_charge(own_halo ? 0 : p->halo_seconds);
     s->base = s->space == RT_HOST ? p->b : rt_clone(p->b, points, sizeof(double), s->space);
     make_vectors(s, lender);
     s->history = RT_NEW(double, iterations + 1, RT_HOST);
@@ -248,8 +249,7 @@ static void conclude(const nek_solver_t *s, rt_text_t *line)
         for (int l = 0; levels && l < levels->count; l++) /* schwarz 9-3-1 */
             rt_text_add(line, "%s%d", l ? "-" : " ", levels->level[l].grid.degree);
         if (levels)
-            rt_text_add(line, ", chebyshev of order %d, made in %.3g s", levels->coarse_order,
-                        levels->seconds);
+            rt_text_add(line, ", chebyshev of order %d", levels->coarse_order);
         rt_text_add(line, "; %d iterations without", s->problem->reference.plain_iterations);
         return;
     }
@@ -276,8 +276,6 @@ static void write_json(const nek_solver_t *s, json_t *out)
         json_array_append_new(rt_json_array(out, "iterations"), json_integer(s->done));
         rt_json_int(out, "iterations_plain", s->problem->reference.plain_iterations);
     }
-    if (s->precond)
-        rt_json_real(out, "seconds_preconditioner", s->problem->levels->seconds);
 }
 
 void nek_result(const void *solver, rt_result_t *out)

@@ -7,8 +7,8 @@
  *     solver -> verify against the reference -> warm-up -> timed windows
  *     -> verify what the timed run left behind -> result.
  *
- * An app fills one rt_app_t. It never prints a figure of merit, reads a clock, chooses a device or
- * calls the driver.
+ * An app fills one rt_app_t. It never prints a figure of merit, reads a clock (but for shared
+ * set-up), chooses a device or calls the driver.
  */
 #ifndef RT_APP_H
 #define RT_APP_H
@@ -151,7 +151,8 @@ struct rt_app {
      * in): the same for any number of ranks and threads, and on any device. The program's name and
      * the seed are in it already. Collective; may be NULL. */
     void (*digest)(const void *problem, rt_digest_t *digest);
-    /* Makes a rung's arrays, in the rung's space. */
+    /* Makes a rung's arrays, in the rung's space, and all else that it needs once: its time is the
+     * rung's set-up. It charges what is there already, because rungs share it (rt_setup_charge). */
     void *(*solver_new)(void *problem, const rt_rung_t *rung);
     void (*solver_destroy)(void *solver);
 
@@ -189,11 +190,15 @@ struct rt_outcome {
     double window_seconds[RT_MAX_WINDOWS]; /* per unit, in the order of time */
     double warm_up_seconds, timed_seconds; /* of solves, in all */
     double judge_seconds;                  /* of all checks */
-    uint64_t draw_seed, draws;             /* of inputs so far */
-    rt_keep_t keep;                        /* what the last timed solve left has to be put aside */
-    rt_energy_t energy;                    /* of the windows, and what lies between */
-    rt_watch_t watch;                      /* what else happened meanwhile */
-    rt_unrest_t unrest;                    /* what of it makes the rung UNSTEADY */
+    /* What the rung does once: solver_new, what it uses and other rungs share (rt_setup_charge), and
+     * what the first two solves took longer than later ones. Without input and checks. */
+    double setup_seconds;
+    double early_seconds, least_seconds; /* of the first two solves; of the shortest, with input */
+    uint64_t draw_seed, draws;           /* of inputs so far */
+    rt_keep_t keep;                      /* what the last timed solve left has to be put aside */
+    rt_energy_t energy;                  /* of the windows, and what lies between */
+    rt_watch_t watch;                    /* what else happened meanwhile */
+    rt_unrest_t unrest;                  /* what of it makes the rung UNSTEADY */
     rt_ceilings_t ceilings, again; /* that it is judged by; again.samples 0: not measured again */
     rt_sample_t sampled, nearby;   /* the last sample of the ceilings; the rates that count of those
                                       before, between and after the windows */

@@ -59,7 +59,7 @@ static void print_details(const rt_run_t *run, const rt_outcome_t *out)
     if (run->opt.quiet && out->verdict.valid)
         return;
     rt_verdict_print(&out->verdict, stdout);
-    printf("judged        in %.2g s\n", out->judge_seconds);
+    printf("judged        in %.2g s, set up in %.3g s\n", out->judge_seconds, out->setup_seconds);
     if (*out->line.text)
         printf("solve         %s\n", out->line.text);
     rt_print_memory(out);

@@ -83,6 +83,13 @@ typedef struct {
 rt_plan_t rt_plan_of(const rt_options_t *opt);
 /* Plans a trial of the tuner: a few windows. */
 rt_plan_t rt_plan_trial(double seconds, double give_up);
+/* Makes the solver and, if the rung will be timed, solves a `first` time, before the judge has run it:
+ * that shows what the rung leaves to its first call. */
+void *rt_time_setup(const rt_app_t *app, void *problem, const rt_rung_t *rung, bool first,
+                    rt_outcome_t *out);
+/* Returns the figure of merit with set-up: the work of that many solves over the time of set-up and
+ * solves. 0: without set-up. */
+double rt_outcome_fom(const rt_outcome_t *out, int solves);
 /* Runs the warm-up, then a set of windows of whole solves; with a meter, up to three sets, until
  * one is steady: the last set counts. Fills the outcome's times, energy, watch and unrest.
  * Collective, as are the others. */

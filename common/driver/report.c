@@ -109,12 +109,16 @@ void rt_json_rung(const rt_outcome_t *out, json_t *row)
     rt_json_text(row, "unit", work->unit);
     rt_json_text(row, "arithmetic", arithmetic_names[work->arithmetic]);
     rt_json_real(row, "seconds_per_unit", out->seconds_per_unit);
+    rt_json_real(row, "setup_seconds", out->setup_seconds);
+    rt_json_real(row, "units_per_solve", work->units);
     rt_json_real(row, "spread", out->unrest.spread);
     rt_json_int(row, "windows", out->windows);
     rt_json_int(row, "solves", out->solves);
     json_times(out, row);
     if (grade == RT_GRADE_VALID) {
-        rt_json_real(row, "fom_flop_per_s", work->flops / out->seconds_per_unit);
+        rt_json_real(row, "fom_flop_per_s", rt_outcome_fom(out, 0));
+        rt_json_real(row, "fom_1_solve_flop_per_s", rt_outcome_fom(out, 1));
+        rt_json_real(row, "fom_100_solves_flop_per_s", rt_outcome_fom(out, 100));
         rt_json_real(row, "points_per_s", work->points / out->seconds_per_unit);
     }
     rt_json_real(row, "touched_bytes", rt_work_touched(work) / rt_comm_size());

@@ -14,8 +14,8 @@
 #include "machine/timer.h"
 #include "measure/plausible.h"
 
-/* Sets up the rung, and verifies it before anything is timed. */
-static void *begin_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung,
+/* Sets up the rung, and verifies it before anything is timed but the set-up. */
+static void *begin_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung, bool timed,
                         rt_outcome_t *out)
 {
     const rt_app_t *app = run->app;
@@ -26,19 +26,19 @@ static void *begin_rung(const rt_run_t *run, void *problem, const rt_rung_t *run
     app->memory(run, rung, out->predicted);
 
     rt_progress("verifying %s", rung->name);
-    void *solver = app->solver_new(problem, rung);
+    /* Each rung and run has its own seed, so that no kernel can know the answer beforehand. */
+    uint64_t seed = rt_hash((uint64_t)(rung - app->ladder), (uint64_t)run->opt.seed + 1);
+    out->draw_seed = seed ^ (uint64_t)(rt_clock() * 1e9); /* other inputs in every run */
+    rt_comm_bcast(&out->draw_seed, sizeof out->draw_seed, 0);
+    void *solver = rt_time_setup(app, problem, rung, timed, out);
     rt_dump_t dump;
     if (run->opt.dump) {
         rt_dump_arrays(run, solver, NULL, &dump);
         rt_dump_end(&dump);
     }
-    /* Each rung and run has its own seed, so that no kernel can know the answer beforehand. */
-    uint64_t seed = rt_hash((uint64_t)(rung - app->ladder), (uint64_t)run->opt.seed + 1);
     const double begin = rt_clock();
     app->verify_before(solver, seed, &out->verdict);
     out->judge_seconds = rt_clock() - begin;
-    out->draw_seed = seed ^ (uint64_t)(begin * 1e9); /* other inputs in every run */
-    rt_comm_bcast(&out->draw_seed, sizeof out->draw_seed, 0);
     return solver;
 }
 
@@ -139,8 +139,8 @@ void rt_run_rung(const rt_run_t *run, void *problem, const rt_rung_t *rung, rt_m
 {
     const rt_app_t *app = run->app;
     rt_dump_t dump;
-    void *solver = begin_rung(run, problem, rung, out);
     const rt_plan_t plan = rt_plan_of(&run->opt);
+    void *solver = begin_rung(run, problem, rung, plan.seconds > 0, out);
     const bool timed = plan.seconds > 0 && out->verdict.valid;
     rt_progress("timing %s", rung->name);
     if (timed)
@@ -180,7 +180,7 @@ bool rt_run_attempt(const rt_run_t *run, void *problem, const rt_rung_t *rung,
     rt_text_t why;
     if (rt_run_obstacle(run, rung, false, &why))
         return false;
-    void *solver = begin_rung(run, problem, rung, out);
+    void *solver = begin_rung(run, problem, rung, false, out);
     if (out->verdict.valid && !trial->isolated) {
         rt_time_rung(app, solver, &plan, NULL, out);
     } else if (out->verdict.valid) {

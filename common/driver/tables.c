@@ -105,7 +105,9 @@ static void add_figures(const rt_job_t *job, const rt_outcome_t *out, rt_table_t
     const rt_work_t *work = &out->work;
     const double s = out->seconds_per_unit, rank_seconds = s * rt_comm_size();
     const double bytes = rt_work_bytes(work), flops = rt_work_flops(work);
-    rt_table_cell(t, "%.2f", work->flops / s * 1e-9);
+    for (int solves = 0; solves <= 100; solves = solves ? 100 * solves : 1)
+        rt_table_cell(t, "%.2f", rt_outcome_fom(out, solves) * 1e-9);
+    rt_table_cell(t, "%.3g", out->setup_seconds);
     rt_table_cell(t, "%.1f", work->points / s * 1e-6);
     rt_table_cell(t, "%.1f", bytes / s * 1e-9);
     rt_add_share(bytes / rank_seconds, rt_bandwidth_ceiling(&out->ceilings), t);
@@ -129,7 +131,7 @@ static const char *serial(const rt_rung_t *rung)
 /* Prints the table of the ladder that has rungs begin .. end - 1. */
 static void print_table(const rt_job_t *job, int begin, int end)
 {
-    enum { FIGURES = 7 };
+    enum { FIGURES = 10 };
     const rt_app_t *app = job->run->app;
     const char *name = app->ladder[begin].ladder;
     rt_work_t first; /* for the names, which all its rungs share */
@@ -137,7 +139,7 @@ static void print_table(const rt_job_t *job, int begin, int end)
     app->work(job->run, &app->ladder[begin], &first);
     rt_table_t *t = rt_table_new(rt_text(
         &columns,
-        "<rung|<device|us per unit|spread|FOM GFlop/s|M%s/s|GB/s|of bandwidth|GFlop/s|of FMA|"
+        "<rung|<device|us per unit|spread|FOM GFlop/s|1 solve|100 solves|set-up s|M%s/s|GB/s|of bandwidth|GFlop/s|of FMA|"
         "speed-up|<over|<verdict",
         first.point));
     for (int i = begin; i < end; i++) {
@@ -160,9 +162,11 @@ static void print_table(const rt_job_t *job, int begin, int end)
     }
     if (name)
         printf("\nLadder %s", name);
-    printf("\nOne unit is one %s. FOM counts the work that every rung is credited with. GB/s and\n"
-           "GFlop/s count what the rung does; their shares are of the measured ceilings.\n\n",
-           first.unit);
+    printf(
+        "\nOne unit is one %s. FOM counts the work that every rung is credited with, without and\n"
+        "with set-up: over 1 and 100 solves, of %.6g units each. GB/s and GFlop/s count what the\n"
+        "rung does; their shares are of the measured ceilings.\n\n",
+        first.unit, first.units);
     rt_table_print(t, stdout);
     rt_table_destroy(t);
 }

@@ -65,7 +65,27 @@ static solve_t timed_solve(const rt_app_t *app, void *solver, rt_outcome_t *out)
     double both[] = {rt_window_end(begin), 0};
     both[1] = rt_clock() - first;
     rt_comm_max(both, 2);
+    out->least_seconds = out->least_seconds > 0 ? fmin(out->least_seconds, both[1]) : both[1];
     return (solve_t){both[0], both[1]};
+}
+
+void *rt_time_setup(const rt_app_t *app, void *problem, const rt_rung_t *rung, bool first,
+                    rt_outcome_t *out)
+{
+    rt_comm_barrier();
+    rt_setup_take(); /* what judges charged */
+    const double begin = rt_window_begin();
+    void *solver = app->solver_new(problem, rung);
+    out->setup_seconds = rt_window_end(begin) + rt_setup_take();
+    rt_comm_max(&out->setup_seconds, 1);
+    out->early_seconds = first ? timed_solve(app, solver, out).cost : 0;
+    return solver;
+}
+
+double rt_outcome_fom(const rt_outcome_t *out, int solves)
+{
+    const double share = solves ? out->setup_seconds / (solves * out->work.units) : 0;
+    return out->work.flops / (out->seconds_per_unit + share);
 }
 
 static bool is_hopeless(const rt_plan_t *plan, solve_t one, const rt_outcome_t *out)
@@ -172,6 +192,7 @@ void rt_time_rung(const rt_app_t *app, void *solver, const rt_plan_t *plan, rt_m
     rt_energy_open(rt_rung_processor(out->rung)); /* later it would undo the warm-up */
     solve_t one = timed_solve(app, solver, out);
     const bool hopeless = is_hopeless(plan, one, out);
+    out->early_seconds += one.cost;
     if (meter)
         rt_meter_sample(meter, &out->sampled);
     out->warm_up_seconds = one.seconds;
@@ -191,8 +212,9 @@ void rt_time_rung(const rt_app_t *app, void *solver, const rt_plan_t *plan, rt_m
             now.seconds = fmin(2 * now.seconds, short_set);
         if (!meter || rt_steady(&out->unrest) || set == MOST_SETS ||
             spent >= fmax(AGAIN * PATIENCE * plan->seconds, short_set))
-            return;
+            break;
     }
+    out->setup_seconds += out->early_seconds - 2 * out->least_seconds;
 }
 
 void rt_time_again(const rt_app_t *app, void *solver, const rt_plan_t *plan, double seconds,

@@ -46,6 +46,20 @@ double rt_window_end(double begin)
     return rt_clock() - begin;
 }
 
+static double charged;
+
+void rt_setup_charge(double seconds)
+{
+    charged += seconds;
+}
+
+double rt_setup_take(void)
+{
+    const double seconds = charged;
+    charged = 0;
+    return seconds;
+}
+
 /* ---- the tree ---- */
 
 typedef struct rt_timer rt_timer_t;

@@ -44,6 +44,12 @@ typedef struct {
 /* Returns result i of this rank in depth-first order; false past the end. Waits for the device. */
 bool rt_timer_result(int i, rt_timer_result_t *out);
 
+/* Charges the rung that is being set up with a part of its set-up that solver_new does not make again,
+ * because rungs share it: the seconds that it took on this rank when it was made. Below 0: of input
+ * that solver_new draws, which is no set-up. take returns the sum, and begins another. */
+void rt_setup_charge(double seconds);
+double rt_setup_take(void);
+
 /* A stopwatch for whole windows. The end returns the seconds of work on the stream (or host) since
  * begin; the device is idle at both ends. */
 double rt_window_begin(void);

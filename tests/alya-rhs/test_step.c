@@ -163,6 +163,17 @@ static void energy_stays(void)
     }
 }
 
+static void check_charged(void)
+{
+    alya_test_t t;
+    alya_test_new(&t, &alya_app, "mesh=box cells=4x4x4");
+    const double charged = app_test_charged(&alya_app, t.problem, "step-cpu-closed"),
+                 order = t.problem->seconds_order, lists = t.problem->seconds_lists,
+                 flow = t.problem->flow->seconds;
+    CHECK(order > 0 && lists > 0 && flow > 0 && fabs(charged - order - lists - flow) < 1e-12);
+    alya_test_destroy(&t);
+}
+
 int main(int argc, char **argv)
 {
     app_test_start("test_step", &argc, &argv);
@@ -175,5 +186,6 @@ int main(int argc, char **argv)
         vortex_decays();
         energy_stays();
     }
+    check_charged();
     return app_test_stop(check_done());
 }

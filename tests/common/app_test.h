@@ -69,6 +69,16 @@ static inline int app_test_stop(int status)
 /* The same for tests that need no type: app_test_t, with void pointers. */
 APP_TEST(app_test, void, void)
 
+/* Returns what a rung is charged with because an earlier one, or the problem, has made it. */
+static inline double app_test_charged(const rt_app_t *app, void *problem, const char *rung)
+{
+    for (int i = 0; i < 2; i++) {
+        rt_setup_take();
+        app->solver_destroy(app->solver_new(problem, rt_app_rung(app, rung)));
+    }
+    return rt_setup_take();
+}
+
 /* Returns whether this rung can run here, and this problem. */
 static inline bool app_test_can_run(const rt_run_t *run, const rt_rung_t *rung)
 {

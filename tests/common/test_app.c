@@ -383,11 +383,12 @@ static void check_refused(const char *arguments, int status, const char *text)
 /* Checks the calls of one rung: it is set up, verified, solved at least `least` times with the
  * output made unusable before each solve, and verified again; what one of the timed solves left is
  * put aside, and what the last one left. Catches a solve that is timed before it was verified, or
- * that reuses the answer of the solve before. Returns the events that follow. */
+ * that reuses the answer of the solve before. Only the first solve, whose time is part of set-up, is
+ * before all. Returns the events that follow. */
 static const char *check_life(const char *event, int least)
 {
-    int solves = 0, sampled = 0, held = strncmp(event, "SB", 2) == 0;
-    for (event += held ? 2 : 0; *event && strchr("pk", *event) && event[1] == 'x'; event += 2) {
+    int solves = 0, sampled = 0, held = strncmp(event, "SpxB", 4) == 0;
+    for (event += held ? 4 : 0; *event && strchr("pk", *event) && event[1] == 'x'; event += 2) {
         sampled += *event == 'k';
         solves++;
     }
@@ -439,7 +440,7 @@ static void check_wrong_runs(void)
         row = row ? strstr(row + 1, "\nplain ") : NULL; /* the first is the rung's heading */
         CHECK(row && strstr(row, "INVALID") != NULL);   /* no figures */
         if (strcmp(wrong[i], "kernel") == 0)
-            CHECK_TEXT(shared->event, "cINSBpxARsni"); /* a wrong rung is not timed */
+            CHECK_TEXT(shared->event, "cINSpxBpxARsni"); /* a wrong rung is not timed */
     }
     CHECK(run("--fault second --seconds 0") == 0); /* valid as long as it is not timed */
     CHECK_RUN("--ladder --fault wrong --seconds 0 --quiet", 1,
@@ -616,6 +617,7 @@ static void check_json(void)
     const double seconds = real_of(rung, "seconds_per_unit");
     CHECK(seconds > 0); /* and 100 flops per pass */
     CHECK(!steady || fabs(real_of(rung, "fom_flop_per_s") * seconds / 100 - 1) < 1e-12);
+    CHECK(strstr(out, "  1 solve  100 solves  set-up s  ") && strstr(out, " s, set up in "));
     CHECK(real_of(rung, "windows") >= 1 && real_of(rung, "windows") <= 3);
     CHECK(real_of(rung, "solves") >= 3);
     CHECK(json_is_object(json_object_get(root, "ceilings_cpu")));

@@ -1,5 +1,5 @@
 /*
- * test_tune.c - tests the tuner with an app whose times are made up.
+ * test_tune.c - tests the tuner, and what is charged as set-up, with an app whose times are made up.
  *
  * Real time plays no part: this program has its own clock. Each solve, set-up and verification
  * advances it by the time that the app says it takes. So the result of a search does not depend on
@@ -48,6 +48,8 @@ static struct {
     int64_t unproved;     /* solves of a solver that was not verified first */
     int64_t trials, solves, isolated;
     uint64_t draws;
+    double shared, input, hidden; /* seconds of set-up: made before; drawn in solver_new, which are
+                                     none; in each of the first two solves */
 } toy;
 
 typedef struct {
@@ -64,6 +66,7 @@ typedef struct {
     int choice[RT_TUNE_PARAMETERS];
     double *memory;
     bool verified, right;
+    int solves;
 } solver_t;
 
 static const char *refuse_choice(const void *config, const int *choice)
@@ -159,7 +162,9 @@ static void *solver_new(void *problem, const rt_rung_t *rung)
     toy.solvers++;
     toy.trials++;
     const bool initial = s->choice[0] == 0 && s->choice[1] == (rung == &ladder[FEW] ? 2 : 0);
-    now += toy.set_up * (initial ? 1 : toy.later);
+    now += toy.set_up * (initial ? 1 : toy.later) + toy.input;
+    rt_setup_charge(toy.shared);
+    rt_setup_charge(-toy.input);
     return s;
 }
 
@@ -177,6 +182,8 @@ static void verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
     solver_t *s = solver;
     (void)seed;
     s->verified = true;
+    now += toy.hidden; /* this is no set-up, nor is what a judge charges */
+    rt_setup_charge(1000);
     rt_verdict_true(verdict, "kernel", s->rung != &ladder[FEW] || s->choice[2] != 2);
 }
 
@@ -198,7 +205,7 @@ static void solve(void *solver)
     toy.solves++;
     toy.unproved += !s->verified;
     s->right = s->rung != &ladder[FEW] || s->choice[2] < 3;
-    now += noisy(s);
+    now += noisy(s) + (s->solves++ < 2 ? toy.hidden : 0);
 }
 
 static void verify_after(void *solver, rt_verdict_t *verdict)
@@ -354,6 +361,43 @@ static void check_wrong_kernels(void)
     rt_run_init(&run, &app, "rung=few choose=kernel=lazy,block=2 seconds=0.01");
     rt_run_rung(&run, &run, &ladder[FEW], NULL, &out, NULL);
     CHECK(!out.verdict.valid && strcmp(out.verdict.check[1].name, "answer") == 0);
+    rt_run_destroy(&run);
+}
+
+static double member(const json_t *row, const char *name)
+{
+    return json_number_value(json_object_get(row, name));
+}
+
+/* Checks what is charged as set-up, to the microsecond. Catches a part that is left out or counted
+ * twice, what is left to the first two solves, and a judge's time. */
+static void check_setup(void)
+{
+    rt_run_t run;
+    rt_outcome_t out;
+    fresh_toy(1);
+    toy.noise = 0;
+    toy.shared = 5;
+    toy.input = 0.3;
+    toy.hidden = 0.7;
+    rt_run_init(&run, &app, "rung=few seconds=0.1");
+    for (int rung = 0; rung < 2; rung++) { /* the second one finds what the first has made */
+        rt_run_rung(&run, &run, &ladder[FEW], NULL, &out, NULL);
+        const double s = truth(&ladder[FEW], rt_tune_choice(&run, &ladder[FEW]));
+        CHECK(out.verdict.valid && fabs(out.setup_seconds - (0.01 + 5 + 2 * 0.7)) < 2e-6);
+        CHECK(fabs(rt_outcome_fom(&out, 0) * s - 1) < 1e-4);
+        CHECK(fabs(rt_outcome_fom(&out, 1) * (6.41 + s) - 1) < 1e-4);
+        out.work.units = 4;
+        CHECK(fabs(rt_outcome_fom(&out, 100) * (0.0641 / 4 + s) - 1) < 1e-4);
+        json_t *row = json_object();
+        rt_json_rung(&out, row);
+        CHECK(member(row, "setup_seconds") == out.setup_seconds);
+        CHECK(member(row, "units_per_solve") == 4);
+        CHECK(member(row, "fom_flop_per_s") == rt_outcome_fom(&out, 0));
+        CHECK(member(row, "fom_1_solve_flop_per_s") == rt_outcome_fom(&out, 1));
+        CHECK(member(row, "fom_100_solves_flop_per_s") == rt_outcome_fom(&out, 100));
+        json_decref(row);
+    }
     rt_run_destroy(&run);
 }
 
@@ -655,6 +699,7 @@ int main(int argc, char **argv)
     check_time();
     check_never_slower();
     check_wrong_kernels();
+    check_setup();
     check_isolated();
     remove(path);
     CHECK(rmdir(folder) == 0); /* no temporary file is left */

@@ -80,6 +80,19 @@ static void precision(const char *mesh, bool is_full, const level_t *level, int 
     }
 }
 
+static void check_charged(void)
+{
+    app_test_t t;
+    app_test_new(&t, &mcpi_app, "surface=4 layers=5");
+    const mcpi_problem_t *p = t.problem;
+    const double colours = p->seconds_colour, factors = p->seconds_system, halo = p->seconds_halo;
+    double charged = app_test_charged(&mcpi_app, t.problem, "cpu-simd");
+    CHECK(colours > 0 && factors > 0 && fabs(charged - colours - factors - halo) < 1e-12);
+    charged = app_test_charged(&mcpi_app, t.problem, "flow-simd"); /* it has other factors */
+    CHECK(fabs(charged - colours - halo) < 1e-12);
+    app_test_destroy(&t);
+}
+
 int main(int argc, char **argv)
 {
     /* measured with another program, for 43,700 rows: fewer rows converge faster, to the same
@@ -93,6 +106,7 @@ int main(int argc, char **argv)
     static const level_t random = {"solution=random offdiagonal=fp64 dq=fp64 accumulate=fp64", 0,
                                    1e-14};
     app_test_start_on(1, "test_sweeps", &argc, &argv);
+    check_charged();
     precision("surface=9 layers=14", false, levels, 4);
     precision("surface=5 layers=7", false, &random, 1);
     precision("surface=4 layers=5 block-size=7", false, &random, 1);

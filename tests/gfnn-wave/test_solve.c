@@ -338,6 +338,16 @@ static void check_green(const char *precond)
     bench_destroy(&t);
 }
 
+static void check_charged(void)
+{
+    gfnn_test_t t;
+    gfnn_test_new(&t, "elements=6x5x7 precond=gf8");
+    const double charged = app_test_charged(&gfnn_app, t.problem, "solve-simd");
+    CHECK(charged > 0 && charged == t.problem->seconds_coef);
+    CHECK(app_test_charged(&gfnn_app, t.problem, "predict-simd") < charged); /* its input is none */
+    gfnn_test_destroy(&t);
+}
+
 int main(int argc, char **argv)
 {
     app_test_start_on(1, "test_solve", &argc, &argv);
@@ -356,6 +366,7 @@ int main(int argc, char **argv)
     check_spoil();
     check_transposed("periodic");
     check_transposed("free");
+    check_charged();
     check_green("gf8");
     check_green("gfm4");
     return app_test_stop(check_done());

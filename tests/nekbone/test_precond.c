@@ -195,6 +195,16 @@ static void check_stretch(void)
         }
 }
 
+static void check_charged(void)
+{
+    nek_test_t t;
+    nek_test_new(&t, &nek_app, "elements=2x3x2 degree=6 precond=schwarz");
+    const double charged = app_test_charged(&nek_app, t.problem, "solve-cpu"),
+                 levels = t.problem->levels->seconds, halo = t.problem->halo_seconds;
+    CHECK(levels > 0 && halo > 0 && fabs(charged - levels - halo) < 1e-12);
+    nek_test_destroy(&t);
+}
+
 int main(int argc, char **argv)
 {
     app_test_start_on(1, "test_precond", &argc, &argv);
@@ -208,6 +218,7 @@ int main(int argc, char **argv)
     check_symmetry("elements=3x2x3 degree=4 precond=schwarz stretch=3");
     check_problems();
     check_iterations();
+    check_charged();
     nek_test_memory("elements=3x3x3 degree=9 precond=schwarz lambda=0 tolerance=0.1", NULL, 0);
     nek_test_memory("elements=3x4x3 degree=14 precond=schwarz tolerance=0.1", NULL, 0);
     return app_test_stop(check_done());

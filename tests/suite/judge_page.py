@@ -19,7 +19,7 @@ TEXTS = {  # what must be read
               'gfnn-wave, ladder: UNSTEADY: solve-simd', 'UNSTEADY windows differ by 16.7 %',
               'This folder has no ladder of fun3d-mcpi.',
               'The ladder: predictor', 'The wave: uz, ',
-              'nekbone, peak', '--choose fetch=next'],
+              'nekbone, peak', '--choose fetch=next', 'over 1 solve', '0.758', '0.913', '0.75 s', 'set-up s', '36.2', '3.500'],
     'hostile': ['<script>alert(1)</script>', 'not a whole JSON file', 'failed:',
                 'alya-rhs.json: not a result by docs/result-schema.json',
                 'ladder-alya-rhs.json: not a regular file', 'gfnn-wave-picture.vti is in the folder, and is not drawn', 'INVALID', 'Wrong.']}

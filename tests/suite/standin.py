@@ -69,7 +69,8 @@ def rung(name, factor):
                 'spread': (max(windows) - min(windows)) / median, 'windows': 5, 'solves': 10,
                 'fom_flop_per_s': 1e7 * share / median, 'points_per_s': 1e6 / median, 'bytes_per_unit': 8e6,
                 'flop_per_unit': 1e7,
-                'credited_flop_per_unit': 1e7 * share, 'window_seconds': windows,
+                'credited_flop_per_unit': 1e7 * share, 'window_seconds': windows, 'setup_seconds': 0.08, 'units_per_solve': 4.0,
+                'fom_1_solve_flop_per_s': 1e7 * share / (median + 0.02), 'fom_100_solves_flop_per_s': 1e7 * share / (median + 2e-4),
                 'warm_up_seconds': float(value('--warm-up', '0.1')) + 0.01,
                 'timed_seconds': 5 * float(value('--window', '0.1')) + 0.01})
     if '--profile' in words:  # 80 % computing on several ranks
@@ -79,7 +80,8 @@ def rung(name, factor):
                           for part, share in parts.items()]
     row['clocks'] = {'host_s': row['timed_seconds'] + 0.001}
     if verdict != 'VALID':
-        del row['fom_flop_per_s'], row['points_per_s']
+        for rate in ('fom_flop_per_s', 'fom_1_solve_flop_per_s', 'fom_100_solves_flop_per_s', 'points_per_s'):
+            del row[rate]
     return row
 
 

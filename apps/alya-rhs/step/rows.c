@@ -287,6 +287,7 @@ double alya_rows_memory(const alya_counts_t *counts, double *making)
 alya_flow_input_t *alya_flow_input_new(const alya_problem_t *p)
 {
     const size_t nodes = (size_t)p->mesh->nodes;
+    const double begin = rt_clock();
     alya_flow_input_t *input = RT_NEW(alya_flow_input_t, 1, RT_HOST);
     alya_rows_t *rows = &input->rows;
     *rows = (alya_rows_t){.nodes = p->mesh->nodes,
@@ -300,6 +301,7 @@ alya_flow_input_t *alya_flow_input_new(const alya_problem_t *p)
     input->u = rt_clone(p->u, 3 * nodes, sizeof(double), RT_HOST);
     apply_boundaries(p, rows->fixed, input->u);
     input->dt = p->config->dt > 0 ? p->config->dt : 2 * courant / fastest_rate(p, input->u);
+    input->seconds = rt_clock() - begin;
     return input;
 }
 

@@ -55,6 +55,7 @@ typedef struct {
     alya_rows_t rows; /* host memory */
     double *u;        /* [nodes][3] the velocity that the first step starts from, boundaries set */
     double dt;        /* s */
+    double seconds;   /* that all this took */
 } alya_flow_input_t;
 struct alya_problem;
 /* Makes rows, boundaries and time step of a problem. Collective. */

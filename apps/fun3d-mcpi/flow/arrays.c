@@ -31,6 +31,7 @@ static void make_sweeper(mcpi_march_t *m)
     rt_fill(system->R, RT_HOST, 0, rows * MCPI_Q * sizeof(double));
     m->shadow = *m->problem;
     m->shadow.system = system;
+    m->shadow.seconds_system = 0; /* of another system */
     const rt_rung_t *rung = rt_app_rung(&mcpi_app, m->phases->sweeps);
     m->sweeper = mcpi_solver_new(&m->shadow, rung);
     /* a kernel that exchanges dQ itself leaves the sweeper with the host's halo */

@@ -29,7 +29,6 @@ void gfnn_result(const void *solver, rt_result_t *out)
     rt_json_int(out->json, "elements", E[0] * E[1] * E[2]);
     rt_json_text(out->json, "ladder", s->rung->ladder);
     rt_json_real(out->json, "seconds_model", p->seconds_model);
-    rt_json_real(out->json, "seconds_coefficients", p->seconds_coef[s->space]);
     if (s->transport)
         rt_json_text(out->json, "transport", s->transport);
     if (s->kernels->ladder != GFNN_LADDER_SOLVE)

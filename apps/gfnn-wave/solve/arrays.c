@@ -3,7 +3,6 @@
  * made (wrap).
  */
 #include "config.h"
-#include <stdio.h>
 #include <string.h>
 #include "apps/gfnn-wave/gfnn.h"
 #include "apps/gfnn-wave/judge/judge.h"
@@ -117,29 +116,17 @@ static void new_solve_arrays(gfnn_solver_t *s)
     new_scalars(s);
 }
 
-/* Evaluates the network in the solver's space, if CUDA can. Shows how long it took the first time.
- * Collective. */
+/* Evaluates the network in the solver's space, if CUDA can. */
 static const float *coefficients(const gfnn_solver_t *s)
 {
     gfnn_problem_t *p = s->problem;
-    const int coefs = p->weights->coefs;
-    const size_t values = (size_t)coefs * (size_t)p->box.bare.plane;
-    double begin = rt_clock(), *seconds = &p->seconds_coef[s->space];
-    const float *c;
+    const size_t values = (size_t)p->weights->coefs * (size_t)p->box.bare.plane;
 #if RT_HAVE_CUDA
     if (s->space == RT_DEVICE && !rt_mem_device_is_emulated())
-        c = gfnn_infer_cuda(p->weights, &s->view_net);
-    else
+        return gfnn_infer_cuda(p->weights, &s->view_net);
 #endif
-        c = s->space == RT_HOST ? gfnn_coefficients(p)
-                                : rt_clone(gfnn_coefficients(p), values, sizeof *c, s->space);
-    if (*seconds == 0) {
-        *seconds = rt_clock() - begin;
-        rt_comm_max(seconds, 1);
-        if (rt_comm_rank() == 0 && !p->run->opt.quiet)
-            printf("set-up        %d coefficients of every node %.3f s\n", coefs, *seconds);
-    }
-    return c;
+    const float *c = gfnn_coefficients(p);
+    return s->space == RT_HOST ? c : rt_clone(c, values, sizeof *c, s->space);
 }
 
 static void new_network(gfnn_solver_t *s)
@@ -177,10 +164,12 @@ static void input_base(gfnn_solver_t *s)
 {
     const bool fine = s->kernels->ladder == GFNN_LADDER_OPERATOR;
     const gfnn_grid_t *grid = fine ? &s->problem->box.fine : &s->problem->box.wide;
+    const double begin = rt_window_begin();
     double *x = gfnn_judge_vector(grid);
     gfnn_input(s, 0, x);
     gfnn_judge_put(s, grid, fine ? RT_F64 : RT_F32, x, fine ? (void *)s->f : s->s32);
     RT_FREE(x, RT_HOST);
+    rt_setup_charge(-rt_window_end(begin)); /* it is no set-up */
 }
 
 /* Finds the bounds of cheb; the power iterations begin with a random vector. */

@@ -224,6 +224,7 @@ nek_levels_t *nek_levels(nek_problem_t *p, const nek_kernels_t *kernels)
 {
     const nek_config_t *config = p->config;
     int degree[NEK_MOST_LEVELS];
+    rt_setup_charge(p->levels ? p->levels->seconds : 0);
     if (p->levels || nek_precond(config, kernels) != NEK_SCHWARZ)
         return p->levels;
     const double begin = rt_clock();

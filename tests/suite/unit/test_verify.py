@@ -18,6 +18,9 @@ from rooftop_suite.results import disk, verify
 RUNG = ('rungs', 0)
 EDITS = (  # member, new value, what is said
     (RUNG + ('fom_flop_per_s',), 9e9, 'fom_flop_per_s is 9e+09'),
+    (RUNG + ('setup_seconds',), 0.04, 'fom_1_solve_flop_per_s is'),
+    (RUNG + ('setup_seconds',), None, 'fom_100_solves_flop_per_s is'),
+    (RUNG + ('units_per_solve',), 5, 'fom_100_solves_flop_per_s is'),
     (RUNG + ('credited_flop_per_unit',), 2e7, 'fom_flop_per_s is'),
     (RUNG + ('credited_flop_per_unit',), None, 'without its windows or credited work'),
     (RUNG + ('seconds_per_unit',), 0.004, 'seconds_per_unit is 0.004'),
@@ -115,7 +118,7 @@ class Results(InFolder):
         """Right as far as it goes, if nothing but convergence fails; every command says the word."""
         value = json.loads(json.dumps(self.good))
         rung = value['rungs'][0]
-        for name in ('fom_flop_per_s', 'points_per_s', 'seconds_per_unit', 'window_seconds', 'windows', 'spread', 'solves'):
+        for name in ('fom_1_solve_flop_per_s', 'fom_100_solves_flop_per_s', 'fom_flop_per_s', 'points_per_s', 'seconds_per_unit', 'window_seconds', 'windows', 'spread', 'solves'):
             rung.pop(name, None)
         end = {'name': 'reaches the tolerance', 'held': False, 'value': 1.0, 'bound': 0.0, 'convergence': True}
         rung['checks'].append(end)

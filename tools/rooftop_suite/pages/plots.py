@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Callable
 
 from ..cli import complain
-from ..results.figures import Rung, scaled, short
+from ..results.figures import Rung, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -122,32 +122,6 @@ def named(ax: 'Axes', names: Sequence[str]) -> None:
     ax.set_yticks(range(len(names)), [printable(name) for name in names], color=INK)
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.grid(False, axis='y')
-
-
-# ---- The apps ----
-
-def overview(name: str, title: str, measured: Sequence[tuple[str, Rung]]) -> str:
-    """Returns a bar per measured run, (name, its rung): which share of its nearest ceiling it reaches."""
-    rows = []  # (name and rung, figure of merit, colour of the bar, share, what is below)
-    for app, rung in measured:
-        share, of = next(iter(rung.shares() if rung.fom else ()), (0.0, ''))
-        rows.append((f'{printable(app)} · {printable(rung.name)}', f'{scaled(rung.fom)} GFlop/s' if rung.fom else rung.verdict,
-                     rung, share, f'{100 * share:.0f} % of {of}' if share else 'no ceiling was measured' if rung.fom else
-                     'the machine was disturbed: the table says how'))
-
-    def draw(ax: 'Axes') -> None:
-        for i, (app, said, rung, share, below) in enumerate(rows):
-            ax.barh(i, 1, 0.24, color=BAND)
-            ax.barh(i, share, 0.24, color=COLOURS[rung.kind])
-            ax.text(0, i - 0.3, app, color=INK, va='center')
-            ax.text(1, i - 0.3, said, color=INK if rung.fom else COLOURS['bad'], va='center', ha='right')
-            ax.text(0, i + 0.3, below, va='center')
-        ax.text(1, len(rows) - 0.45, 'whole width: the ceiling measured in the same job', va='center', ha='right')
-        ax.set(xlim=(0, 1), ylim=(len(rows) - 0.3, -0.5))
-        ax.axis('off')
-
-    what = '; '.join(f'{app}: {said}, {below}' for app, said, _, _, below in rows)
-    return drawn(name, title, f'A bar per app, its share of the nearest ceiling. {what}', 62 * len(rows) + 18, draw)
 
 
 # ---- The climb ----

@@ -16,7 +16,7 @@ from ..results.figures import DASH, Result, percent, scaled
 from . import plots
 from .evidence import Evidence
 from .page import Markup, inline, join, listed, parts, render
-from .sections import PURPOSES, Section, figure, powers, roofline
+from .sections import PURPOSES, Section, powers, roofline
 
 BUILD = ('cpu', 'threads', 'gpu', 'mpi', 'kokkos', 'kokkos_backend', 'compiler', 'flags')  # of a program's result
 
@@ -80,11 +80,6 @@ class Report:
 
     # -- all apps --
 
-    def overview(self) -> Markup:
-        measured = [(name, result.rungs[0]) for name, _, result in self.lines]
-        drawn = plots.overview('overview', 'The apps below their ceilings', measured) if measured else ''
-        return figure(drawn, parts.of_overview())
-
     def headline(self) -> Markup:
         run = self.evidence.run
         without = [app for app in self.evidence.apps if app not in {app for _, app, _ in self.lines}]
@@ -97,6 +92,8 @@ class Report:
             ('precision', [rung.precision or DASH for rung in rungs]),
             ('verdict', [join([parts.verdict(rung.verdict), parts.reasons(rung.row.disturbed)]) for rung in rungs]),
             ('GFlop/s', [inline('b', scaled(rung.fom)) if rung.fom else DASH for rung in rungs]),
+            ('over 1 solve', [scaled(rung.foms[0]) for rung in rungs]),
+            ('100 solves', [scaled(rung.foms[1]) for rung in rungs]),
             ('spread', [percent(rung.spread if len(rung.windows) > 1 else None) for rung in rungs]),
             ('share of ceiling', [f'{percent(s[0][0])} of {s[0][1]}' if s else DASH for s in shares]),
             *(powers(rungs) if rungs else [])],
@@ -143,7 +140,7 @@ class Report:
                 'official' if run.official else '', run.started, parts.verdict(evidence.verdict())]
         on = ' and '.join(chips)
         title = f'Rooftop on {on}' if on else 'Rooftop'
-        return render('report.html', title=title, lead=join(lead, ' · '), sections=sections, overview=self.overview(),
+        return render('report.html', title=title, lead=join(lead, ' · '), sections=sections,
                       headline=self.headline(), about=self.about(), flags=evidence.flags, folder=evidence.here,
                       purposes=PURPOSES,
                       environment=self.environment())

@@ -95,6 +95,7 @@ class Section:
         return parts.facts([
             (f'time per {rung.unit}', f'{short(rung.seconds / scale)} {unit}' if rung.seconds else ''),
             ('windows', f'{windows}{each}' if windows else ''),
+            ('set-up', f'{short(row.setup_seconds)} s' if row.setup_seconds else ''),
             ('of ceilings', ', '.join(f'{percent(share)} of {what}' for share, what in rung.shares())),
             ('meter of energy', row.energy_source),
             ('launch parameters', ', '.join(f'{name} {value}' for name, value in row.choice.items()))])
@@ -103,6 +104,8 @@ class Section:
 
     def ladder_table(self, rungs: list[Rung]) -> Markup:
         scale, unit = time_unit([r.seconds for r in rungs])
+        units = rungs[0].row.units_per_solve
+        setup, setup_unit = time_unit([r.row.setup_seconds for r in rungs])
         alike = rungs[0].precision if len({r.precision for r in rungs}) == 1 else ''
         return listed([
             ('rung', [parts.rung(r.name, r.idea) for r in rungs]),
@@ -112,12 +115,16 @@ class Section:
             (f'{unit} per {rungs[0].unit}', column([r.seconds for r in rungs], scale)),
             ('spread', [percent(r.spread if len(r.windows) > 1 else None) for r in rungs]),
             ('FOM GFlop/s', column([r.fom for r in rungs], 1e9)),
+            ('over 1 solve', column([r.foms[0] for r in rungs], 1e9)),
+            ('100 solves', column([r.foms[1] for r in rungs], 1e9)),
+            (f'set-up {setup_unit}', column([r.row.setup_seconds for r in rungs], setup)),
             ('step over', [join([f'{r.step} ', inline('small', r.after)]) if r.step else DASH for r in rungs]),
             ('GB/s', column([r.bytes for r in rungs], 1e9)),
             ('of bandwidth', [share_text(r.share_bandwidth) for r in rungs]),
             ('GFlop/s', column([r.flops for r in rungs], 1e9)),
             ('of FMA', [share_text(r.share_flops) for r in rungs]), *powers(rungs)],
-            join([parts.of_ladder(), alike and f'All rungs compute in {alike}.'], ' '),
+            join([parts.of_ladder(), units and f'A solve has {units:g} units: {rungs[0].unit}.',
+                  alike and f'All rungs compute in {alike}.'], ' '),
             words=4)
 
     def climb(self) -> Markup:

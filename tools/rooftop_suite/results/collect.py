@@ -36,6 +36,9 @@ class Row(NamedTuple):
     verdict: str
     disturbed: str
     fom_gflop_per_s: Optional[float]
+    fom_1_solve_gflop_per_s: Optional[float] = None  # with set-up
+    fom_100_solves_gflop_per_s: Optional[float] = None
+    setup_seconds: Optional[float] = None
     unit: Optional[str] = None
     seconds_per_unit: Optional[float] = None
     spread: Optional[float] = None  # None: of one window alone
@@ -82,6 +85,8 @@ def rows_of_result(name: str, kind: str, program: Program, run: Optional[Run] = 
             processor=program.gpu if on == 'gpu' else program.cpu, ranks=program.ranks, threads=program.threads,
             app=program.program, run=kind, rung=rung.name, kind=rung.kind, precision=rung.precision, declared=declared,
             verdict=row.verdict, disturbed='; '.join(row.disturbed), fom_gflop_per_s=giga(rung.fom), unit=row.unit,
+            fom_1_solve_gflop_per_s=giga(rung.foms[0]), fom_100_solves_gflop_per_s=giga(rung.foms[1]),
+            setup_seconds=row.setup_seconds,
             seconds_per_unit=row.seconds_per_unit, spread=row.spread if len(rung.windows) != 1 else None,
             noise=noise_of(rung.windows, row.spread) if rung.windows else None, timed_seconds=row.timed_seconds,
             bandwidth_gb_per_s=giga(result.bandwidth(on)[0]), fma64_gflop_per_s=giga(result.fma(on, 'fp64')),

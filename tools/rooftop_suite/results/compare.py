@@ -5,7 +5,7 @@ at least 1 %: clocks and placement vary by that much between runs even if the wi
 ratio is the root of the sum of both squares.
 
 There is no verdict, and no mean, where a side was disturbed: it is UNSTEADY, or the same processor had another
-bandwidth there, which no program changes.
+bandwidth there, which no program changes. The columns over 1 and over 100 have the ratio with set-up, over so many solves.
 """
 import argparse
 import math
@@ -62,6 +62,12 @@ class Pair(NamedTuple):
         values = [getattr(side, name) for side in (self.base, self.other)]
         return [number(None if value is None else value * scale, form) for value in values]
 
+    def with_setup(self) -> list[str]:
+        """Returns the ratios of figures of merit with set-up, over 1 and 100 solves."""
+        names = ('fom_1_solve_gflop_per_s', 'fom_100_solves_gflop_per_s')
+        both = [(getattr(self.base, name), getattr(self.other, name)) for name in names]
+        return [number(b / a if a and b else None, '.3f') for a, b in both]
+
 
 def check_same_problem(base: Row, other: Row) -> None:
     """Fault, with the first option that differs, if the options of two problems are known and differ."""
@@ -115,9 +121,9 @@ def print_pairs(base: Side, other: Side, pairs: list[Pair]) -> None:
     print(f'A  {base.path}\nB  {other.path}')
     columns = ['GFlop/s', 'spread %', 'GB/s', 'GFlop/s per W'][:4 if power else 3]
     heads = [f'{name} {side}' for name in columns for side in 'AB']
-    cells = [['app', 'rung', *heads[:2], 'B/A', 'noise', *heads[2:], 'verdict']]
+    cells = [['app', 'rung', *heads[:2], 'B/A', 'noise', 'over 1', 'over 100', *heads[2:], 'verdict']]
     cells += [[pair.app, pair.rung + '*' * pair.measured, *pair.cells('fom_gflop_per_s', '.2f'),
-               number(pair.ratio, '.3f'), number(pair.noise, '.1%'),
+               number(pair.ratio, '.3f'), number(pair.noise, '.1%'), *pair.with_setup(),
                *pair.cells('spread', '.1f', 100), *pair.cells('bandwidth_gb_per_s', '.0f'),
                *(pair.cells('gflop_per_s_per_watt', '.3g') if power else []),
                pair.verdict + f': {pair.why}' * (pair.why == WITHIN)] for pair in pairs]
@@ -143,6 +149,8 @@ def main(args: argparse.Namespace) -> int:
         if len(shown) < len(pairs):
             print(f'  rungs of ladders: {len(pairs) - len(shown)}; --ladders shows them')
         ladders = ladders or not all(pair.measured for pair in shown)
+    if any(pair.with_setup() != ['-', '-'] for _, pairs in tables for pair in pairs):
+        print('over 1, over 100: the ratio of figures of merit with set-up, over so many solves.')
     if ladders:
         print('* measured run; the other rows are from ladders.')
     return VALID

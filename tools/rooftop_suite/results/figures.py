@@ -24,6 +24,7 @@ class Rung:
         self.seconds: Optional[float] = row.seconds_per_unit
         self.spread: Optional[float] = row.spread
         self.fom: Optional[float] = row.fom_flop_per_s if row.valid else None
+        self.foms: list[Optional[float]] = [row.fom_1_solve_flop_per_s, row.fom_100_solves_flop_per_s]  # with set-up
         self.windows: list[float] = row.window_seconds
         on_gpu = results.is_gpu_backend(of.program.kokkos_backend)
         of_kind = 'gpu' if self.kind == 'cuda' or self.kind == 'kokkos' and on_gpu else 'cpu'

@@ -31,9 +31,13 @@ def judge_checks(rung: Rung) -> Iterator[str]:
 
 
 def judge_times(rung: Rung) -> Iterator[str]:
-    windows, fom, credited = rung.window_seconds, rung.fom_flop_per_s, rung.credited_flop_per_unit
-    if fom is not None and not (rung.valid and windows and credited):
-        yield f'fom_flop_per_s of a rung that is {rung.verdict}, or without its windows or credited work'
+    windows, credited = rung.window_seconds, rung.credited_flop_per_unit
+    setup = (rung.setup_seconds or 0.0) / (rung.units_per_solve or 1.0)
+    foms = (('fom_flop_per_s', 0.0), ('fom_1_solve_flop_per_s', setup), ('fom_100_solves_flop_per_s', setup / 100))
+    if not (rung.valid and windows and credited):
+        for name, _ in foms:
+            if getattr(rung, name) is not None:
+                yield f'{name} of a rung that is {rung.verdict}, or without its windows or credited work'
     if not windows:
         return
     median = statistics.median(windows)
@@ -42,7 +46,7 @@ def judge_times(rung: Rung) -> Iterator[str]:
         yield f'verdict is VALID, the spread is {100 * spread:.1f} %'
     for name, stated, value in (('seconds_per_unit', rung.seconds_per_unit, median), ('spread', rung.spread, spread),
                               ('windows', rung.windows, len(windows)),
-                              ('fom_flop_per_s', fom, (credited or 0.0) / median)):
+                              *((name, getattr(rung, name), (credited or 0.0) / (median + more)) for name, more in foms)):
         if stated is not None and not math.isclose(stated, value, rel_tol=ROUNDING):
             yield f'{name} is {stated:.9g}, its windows say {value:.9g}'
 

@@ -15,10 +15,11 @@ from . import disk, figures
 from .collect import Row, found
 
 COLUMNS = Row._fields[:Row._fields.index('problem')]  # of CSV
-HEADS = ('app', 'result', 'processor', 'ranks', 'run', 'rung', 'precision', 'verdict', 'GFlop/s', 'spread', 'noise',
+HEADS = ('app', 'result', 'processor', 'ranks', 'run', 'rung', 'precision', 'verdict', 'GFlop/s', '1 solve', '100 solves', 'set-up s', 'spread', 'noise',
          'of bandwidth', 'J per unit', 'W', 'GFlop/s per W')
 WORDS = 8  # columns that are text
-NOTE = 'FOM in GFlop/s of credited work, of all ranks. No verdict but VALID has one. Ladders have short windows.'
+NOTE = ('FOM in GFlop/s of credited work, of all ranks, without set-up and with it, over 1 and 100 solves. No verdict but VALID '
+        'has one. Ladders have short windows.')
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +49,9 @@ def safe(value: object) -> object:
 def shown(row: Row) -> list[str]:
     share = figures.Result.share(row.achieved_gb_per_s, row.bandwidth_gb_per_s)
     return [row.app, row.result, row.processor, str(row.ranks), row.run, row.rung, row.precision, row.verdict,
-            number(row.fom_gflop_per_s, '.4g'), number(row.spread, '.1%'), number(row.noise, '.1%'),
+            number(row.fom_gflop_per_s, '.4g'), number(row.fom_1_solve_gflop_per_s, '.4g'),
+            number(row.fom_100_solves_gflop_per_s, '.4g'), number(row.setup_seconds, '.3g'),
+            number(row.spread, '.1%'), number(row.noise, '.1%'),
             number(share if share and share <= figures.MOST else None, '.0%'), number(row.joules_per_unit, '.4g'),
             number(row.watts, '.4g'), number(row.gflop_per_s_per_watt, '.4g')]
 
