@@ -22,6 +22,6 @@ valid empty "$program" $small --dump empty && [ -s empty/index.json ] || fail "-
 for python in ${PYTHON:-python3 /usr/bin/python3}; do
     [ $failed = 0 ] || exit 1
     "$python" -c 'import numpy, scipy' 2>none.out || continue
-    exec "$python" "${abs_top_srcdir:-.}/tests/dump.py" "$top"
+    exec env OMP_NUM_THREADS=1 "$python" "${abs_top_srcdir:-.}/tests/dump.py" "$top"
 done
 skip "no Python with NumPy and SciPy here (Debian: python3-scipy): $(tail -n 1 none.out)"
