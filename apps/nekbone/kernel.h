@@ -102,6 +102,7 @@ typedef struct {
     int scratch_arrays; /* arrays of `points` doubles that ax needs */
     int max_n;          /* the most points per direction; 0: NEK_MAX_N */
     const char *max_n_reason;
+    double roundoff; /* of what cg does to vectors: a class of error of its own; 0: FP64's */
     /* What a rung of the ladder `solve` preconditions with, and NULL for one of the ladder
      * `iteration`: it does a fixed number of iterations, a solve ends at the tolerance. */
     const nek_preconditioner_t *preconditioner;

@@ -50,7 +50,7 @@ apps_nekbone_libnekbone_a_SOURCES += \
 	apps/nekbone/cuda/nek_scalars.cuh apps/nekbone/cuda/nek_line_cg.cuh \
 	apps/nekbone/cuda/packed.cu \
 	apps/nekbone/cuda/fused.cu \
-	apps/nekbone/cuda/onepass.cuh apps/nekbone/cuda/onepass.cu \
+	apps/nekbone/cuda/onepass.cuh apps/nekbone/cuda/onepass.cu apps/nekbone/cuda/mixed.cu \
 	apps/nekbone/cuda/trilinear.cu \
 	apps/nekbone/cuda/resident_exchange.cuh apps/nekbone/cuda/resident_apart.cuh apps/nekbone/cuda/resident.cu \
 	apps/nekbone/cuda/solve_cg.cuh apps/nekbone/cuda/solve_passes.cuh apps/nekbone/cuda/solve_cg.cu \

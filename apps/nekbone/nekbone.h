@@ -29,6 +29,7 @@ typedef struct {
     /* ladder iteration */
     double *history;     /* [iterations + 1] |r_k|, k = 0 .. iterations */
     double *sensitivity; /* [iterations + 2] see nek_sensitivity; NULL until it is needed */
+    double sensitive_to; /* the roundoff that it is of */
     double residual;     /* |b - A x|, recomputed */
     /* ladder solve: iterations to the tolerance, with and without the preconditioner */
     int iterations, plain_iterations;

@@ -1,13 +1,5 @@
 /*
- * solve.c - conjugate gradients over a rung's function table.
- *
- * One iteration, with the bytes per point that it must move (work.c):
- *
- *     p = r + beta p                          update_p     24
- *     w = D^T G D p                           ax           64
- *     w = Q Q^T w                             gather-scatter
- *     w = M (w + lambda p),  p.w              shift        32
- *     x += alpha p,  r -= alpha w,  r.r       update_xr    56
+ * solve.c - conjugate gradients over a rung's function table; work.c has the bytes of each line.
  *
  * Nekbone's own list moves 240: it also copies z = r (there is no preconditioner), forms r.r twice,
  * and does the shift, the inner products and the two updates separately. This file does not know

@@ -46,7 +46,8 @@
  *
  * The GPU's rungs that fuse lines have an operator of 6 (n + n/2) + 15. `fused`: x and p 4, shift
  * and mask 2, p.v 2. `onepass`: r and p 4, x 5 every second time, shift and mask 2, sums 3 + 2 + 2 +
- * 2. `trilinear` computes the factors from the 24 values of an element's vertices, in flops: r and s
+ * 2. `mixed`: the same, values of 4 bytes; all but 2 products and sums of each inner product in FP32.
+ * `trilinear` computes the factors from the 24 values of an element's vertices, in flops: r and s
  * 18, C 27, det 5, f 2, G 36. `resident` has its vectors on the chip, where they cost nothing; the
  * factors are read from L2, or stay on the chip too; surfaces are written and read with their marks.
  * Vectors 8, shift and mask 2, sums 3 + 2.
@@ -58,7 +59,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { VALUE = sizeof(double) };
+enum { VALUE = sizeof(double), SINGLE = sizeof(float) };
 /* What rows count: stored points, n for each of them, points that elements share, elements. */
 enum { P, NP, S, E };
 enum { EACH, SHARED, LAST }; /* calls: in each iteration; if elements add; once in a solve */
@@ -86,6 +87,8 @@ static const rt_work_row_t rows[] = {
     {"fused", "gather", {[S] = 1}, {[S] = VALUE}, {[S] = VALUE}, SHARED},
     {"fused", "update", {5}, {2 * VALUE}, {VALUE}, EACH},
     {"onepass", "element", {32.5, 9}, {9.5 * VALUE}, {3.5 * VALUE}, EACH},
+    {"mixed", "element", {32.5, 9}, {9.5 * SINGLE}, {3.5 * SINGLE}, EACH},
+    {"mixed", "gather", {[S] = 2}, {[S] = SINGLE}, {[S] = SINGLE}, SHARED},
     {"trilinear", "element", {120.5, 9}, {3.5 * VALUE, [E] = 24 * VALUE}, {3.5 * VALUE}, EACH},
     {"onepass trilinear", "gather", {[S] = 2}, {[S] = VALUE}, {[S] = VALUE}, SHARED},
     {"resident", "cg", {30, 9, 1}, {6 * VALUE, [S] = 2 * VALUE}, {[S] = 2 * VALUE}, EACH},
@@ -184,6 +187,7 @@ void nek_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
         return;
     }
     credit(config, "iteration", (double)config->iterations, 1, work);
+    work->arithmetic = strcmp(rung->name, "mixed") == 0 ? RT_FMA32 : RT_FMA64;
     add_rows(config, rung, 1, work);
 }
 

@@ -7,7 +7,7 @@ if sanitizing; then # with an instantiated n, and with the kernel for any n
     kokkos_cases="kokkos-9 kokkos-14 kokkos-fused-9"
     [ "$gpu_rungs" != "${gpu_rungs/kokkos/}" ] || kokkos_cases=
     for case in $kokkos_cases batched-9 batched-17 global-9 global-17 shared-9 layered-9 layered-17 packed-4 packed-9 fused-4 fused-9 \
-        trilinear-9 onepass-4 onepass-9 onepass-12 resident-9 resident-12; do
+        trilinear-9 onepass-4 onepass-9 onepass-12 mixed-4 mixed-9 resident-9 resident-12; do
         sanitized $case --device 0 --rung ${case%-*} --degree ${case##*-} --elements 2x2x2 --iterations 2
     done
     sanitized solve --device 0 --rung solve-cuda --degree 5 --elements 2x2x3 --max-iterations 30
@@ -25,7 +25,8 @@ gpu_rungs= at_once=4 each ladder <<END
 END
 # The ladder solve: patches of all kinds of sizes, one to four levels; no vertex is inside a box of 7x1x4.
 at_once=4 each single <<END
-onepass --choose elements={1,2,3,5} --elements 5x4x3 --degree 4 --iterations 20
+{onepass,mixed} --choose elements={1,2,3,5} --elements 5x4x3 --degree 4 --iterations 20
+mixed --elements 8x8x8 --lambda 0 --stretch 8
 resident --choose groups={1,3} --elements 4x3x3 --degree 9 --deform 0.2 --iterations 50
 solve-cuda --precond schwarz --elements 4x3x5 --lambda 0 --degree {1,15,9 --ripple 0.3,7 --stretch 4}
 solve-cuda --precond schwarz --elements 4x3x5 --lambda 0 --choose {lines=1 --degree 9,steps=1 --degree 6,steps=2 --degree 4}
@@ -44,7 +45,7 @@ for size in "12x8x8 --degree 9" "16x16x16 --degree 3"; do # many points; more el
 done
 
 # Device memory is within 5 % of the prediction, and below 64 MiB.
-for rung in layered onepass; do
+for rung in layered onepass mixed; do
     single memory $rung --device 0 --size tiny
     grep '^memory .*(predicted' memory.out | tr -d '()' | awk '
         { for (i = 1; i < NF; i++) if ($i == "device") { used = $(i + 1); unit = $(i + 2); want = $(i + 4) } }

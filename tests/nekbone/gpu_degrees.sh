@@ -9,7 +9,7 @@ degree()
 {
     local rungs=${gpu_rungs/trilinear/} # needs elements given by 8 vertices
     [ $2 -le 9 ] || rungs=${rungs/shared/} # one thread per point: at most 10^3 of them
-    [ $2 -le 15 ] || rungs=$(echo " $rungs " | sed 's/ packed / /; s/ fused / /; s/ onepass / /; s/ resident / /') # these keep whole lines
+    [ $2 -le 15 ] || rungs=$(echo " $rungs " | sed 's/ packed / /; s/ fused / /; s/ onepass / /; s/ mixed / /; s/ resident / /') # these keep whole lines
     gpu_rungs=$rungs ladder $1 --elements 3x2x2 --degree $2 --deform 0.2 --iterations 20
 }
 

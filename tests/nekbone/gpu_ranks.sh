@@ -12,10 +12,11 @@ same()
 # Two ranks, one GPU; the larger mesh has more elements than blocks, which take several in turn.
 problem="--elements 4x4x4 --degree 7 --deform 0.2 --iterations 40"
 points=$((64 * 512))
-for rung in $(gpu_rungs_of iteration | sed 's/trilinear//; s/resident//'); do # the mesh is bent; on one rank only
+for rung in $(gpu_rungs_of iteration | sed 's/trilinear//; s/mixed//; s/resident//'); do # the mesh is bent; on one rank only
     single one-$rung $rung $problem --json one-$rung.json
     each same one-$rung $points 8 <<<"$rung $problem --device 0 --share-device --transport {staged,auto}"
 done
+refused 2 "messages between ranks FP64" $mpirun -n 2 "$program" --rung mixed --elements 4x4x4 --device 0 --share-device
 large="onepass --elements 14x7x7 --degree 13 --deform 0.2 --iterations 20"
 single one $large --json one.json
 same one $((14 * 49 * 2744)) 14 two $large --ranks 2x1x1 --device 0 --share-device --transport staged

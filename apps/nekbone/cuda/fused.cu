@@ -52,6 +52,7 @@ struct form_beta {
 
 template <int n, class Factors> struct fused_pass {
     using factors_t = Factors;
+    using T = double;
     static constexpr int count = 1;
     const int it;
     const double alpha, beta;

@@ -9,7 +9,7 @@
  *
  *   Layouts without bank conflicts. Lines along i are `row` apart; lines along j start at
  *   j * plane + i. The two pitches are such that 16 lanes of 8 bytes, or 8 lanes of 16, always
- *   touch all 32 banks once.
+ *   touch all 32 banks once; of values of 4 bytes, twice as many.
  */
 #ifndef NEK_LINE_HPP
 #define NEK_LINE_HPP
@@ -32,15 +32,15 @@ template <int most, int N = NEK_MIN_N, class F> bool nek_fixed_n(int n, F f)
 
 /* D in [0] and its transpose in [1], by halves: even(i, l) = (D(i, l) + D(i, n-1-l)) / 2, odd with
  * a minus. The middle of an odd n belongs to the even half of a line. */
-template <int n> struct nek_halves {
+template <int n, class T = double> struct nek_halves {
     static constexpr int half = n / 2, most = (n + 1) / 2;
-    double even[2][half * most], odd[2][most * half];
+    T even[2][half * most], odd[2][most * half];
 };
 
-template <int n> nek_halves<n> nek_halve(const double *D)
+template <int n, class T = double> nek_halves<n, T> nek_halve(const double *D)
 {
     constexpr int half = n / 2, most = (n + 1) / 2;
-    nek_halves<n> h;
+    nek_halves<n, T> h;
     for (int t = 0; t < 2; t++) {
         auto at = [=](int i, int l) { return t ? D[l * n + i] : D[i * n + l]; };
         for (int i = 0; i < most; i++)
@@ -56,11 +56,11 @@ template <int n> nek_halves<n> nek_halve(const double *D)
 }
 
 /* b = D a, or b = D^T a */
-template <int transposed, int n>
-NEK_ANYWHERE void nek_line_product(const nek_halves<n> &D, const double (&a)[n], double (&b)[n])
+template <int transposed, int n, class T>
+NEK_ANYWHERE void nek_line_product(const nek_halves<n, T> &D, const T (&a)[n], T (&b)[n])
 {
     constexpr int half = n / 2, most = (n + 1) / 2;
-    double even[most], odd[half], from_even[half], from_odd[most];
+    T even[most], odd[half], from_even[half], from_odd[most];
     NEK_UNROLL
     for (int l = 0; l < half; l++) {
         even[l] = a[l] + a[n - 1 - l];
@@ -92,10 +92,10 @@ NEK_ANYWHERE void nek_line_product(const nek_halves<n> &D, const double (&a)[n],
         b[half] = from_odd[half];
 }
 
-/* Returns the smallest number from `least` on that is `rest` modulo 16. */
-constexpr int nek_pitch(int least, int rest)
+/* Returns the smallest number from `least` on that is `rest` modulo `cycle`. */
+constexpr int nek_pitch(int least, int rest, int cycle)
 {
-    return least + ((rest - least) % 16 + 16) % 16;
+    return least + ((rest - least) % cycle + cycle) % cycle;
 }
 
 constexpr int nek_whole_warps(int threads)
@@ -106,33 +106,34 @@ constexpr int nek_whole_warps(int threads)
 /* Threads per block that are aimed at. */
 enum { NEK_LEAST_THREADS = 64, NEK_GOOD_THREADS = 128 };
 
-template <int n> struct nek_shape {
+template <int n, class T = double> struct nek_shape {
+    static constexpr int cycle = 128 / sizeof(T); /* values in all banks */
     static constexpr int n2 = n * n, n3 = n2 * n;
-    /* Lines along i: an odd number of 16-byte units; of 8-byte units if n is odd, since they are
-     * read so then. */
+    /* Lines along i: an odd number of pairs of values; of values if n is odd, since they are read
+     * so then. */
     static constexpr int row = n % 4 == 0 ? n + 2 : n;
-    /* 16 lanes with consecutive t find 16 banks at j * plane + i, as they do at t. */
-    static constexpr int plane = nek_pitch(n2, n);
-    static constexpr int rows = n2 * row, planes = nek_pitch(n * plane, n2);
+    /* Lanes with consecutive t find different banks at j * plane + i, as they do at t. */
+    static constexpr int plane = nek_pitch(n2, n, cycle);
+    static constexpr int rows = n2 * row, planes = nek_pitch(n * plane, n2, cycle);
     /* Threads per block that kernels are compiled for. */
     static constexpr int threads =
         n2 <= NEK_GOOD_THREADS ? static_cast<int>(NEK_GOOD_THREADS) : nek_whole_warps(n2);
 };
 
-struct alignas(16) nek_two {
-    double x, y;
+template <class T> struct alignas(2 * sizeof(T)) nek_two {
+    T x, y;
 };
 
 /* Multiplies a line by D or D^T, in place. */
-template <int transposed, int n>
-NEK_ANYWHERE void nek_row_in_place(const nek_halves<n> &D, double *line)
+template <int transposed, int n, class T>
+NEK_ANYWHERE void nek_row_in_place(const nek_halves<n, T> &D, T *line)
 {
-    double a[n], b[n];
+    T a[n], b[n];
     if constexpr (n % 2 == 0) {
-        nek_two *two = reinterpret_cast<nek_two *>(line);
+        nek_two<T> *two = reinterpret_cast<nek_two<T> *>(line);
         NEK_UNROLL
         for (int l = 0; l < n; l += 2) {
-            const nek_two pair = two[l / 2];
+            const nek_two<T> pair = two[l / 2];
             a[l] = pair.x;
             a[l + 1] = pair.y;
         }
@@ -151,10 +152,10 @@ NEK_ANYWHERE void nek_row_in_place(const nek_halves<n> &D, double *line)
     }
 }
 
-template <int transposed, int step, int n>
-NEK_ANYWHERE void nek_column_in_place(const nek_halves<n> &D, double *line)
+template <int transposed, int step, int n, class T>
+NEK_ANYWHERE void nek_column_in_place(const nek_halves<n, T> &D, T *line)
 {
-    double a[n], b[n];
+    T a[n], b[n];
     NEK_UNROLL
     for (int l = 0; l < n; l++)
         a[l] = line[l * step];

@@ -176,20 +176,22 @@ static inline void nek_exchange_memory(const nek_config_t *config, double bytes[
 /* Called after the element kernel, which left v on the elements: computes v = Q Q^T v, the norm, and
  * what Scalars makes of the sums. Messages are not hidden behind elements that touch no other rank:
  * on two GPUs that gained nothing (docs/measured/nekbone.md). */
-template <int n, class Scalars>
-void nek_gather(const nek_exchange_t &x, const nek_scalars_t &s, double *v, int it)
+template <int n, class Scalars, class T>
+void nek_gather(const nek_exchange_t &x, const nek_scalars_t &s, T *v, int it)
 {
-    const rt_field_t field = rt_field_f64(v);
-    if (x.is_direct) {
-        rt_halo_count(x.halo, RT_HALO_SUM, &field);
-        rt_launch_chained(nek_gather_direct_kernel<n, Scalars>, x.blocks, NEK_ADDING_THREADS, 0,
-                          x.gather, x.direct, s, v, it);
-    } else {
-        if (x.halo)
+    if constexpr (std::is_same_v<T, double>) { /* FP32 is for one rank */
+        const rt_field_t field = rt_field_f64(v);
+        if (x.is_direct) {
+            rt_halo_count(x.halo, RT_HALO_SUM, &field);
+            rt_launch_chained(nek_gather_direct_kernel<n, Scalars>, x.blocks, NEK_ADDING_THREADS, 0,
+                              x.gather, x.direct, s, v, it);
+        } else if (x.halo) {
             rt_halo_do(x.halo, RT_HALO_SUM, &field);
-        rt_launch(!x.halo, nek_gather_kernel<n, Scalars>, x.blocks, NEK_ADDING_THREADS, 0, x.gather,
-                  s, v, it);
+        }
     }
+    if (!x.is_direct)
+        rt_launch(!x.halo, nek_gather_kernel<n, Scalars, T>, x.blocks, NEK_ADDING_THREADS, 0,
+                  x.gather, s, v, it);
     nek_add_ranks<Scalars>(s, it);
 }
 

@@ -54,22 +54,22 @@ template <int n> struct nek_split {
 };
 
 /* Column (i, j) of an element in v, with the weights c and the mask M of its points. */
-template <int n> struct nek_column {
-    double *first, *rest, *last; /* points k = 0; 1, 2, ...; n - 1 */
+template <int n, class T = double> struct nek_column {
+    T *first, *rest, *last; /* points k = 0; 1, 2, ...; n - 1 */
     int step;
     bool ring; /* the column is on a side of the element */
     bool masked, masked_first, masked_last;
-    double weight, end; /* of its inner points; of its ends relative to that */
+    T weight, end; /* of its inner points; of its ends relative to that */
 
     /* half: weight of a shared face's points: 1/2, or 1 if nothing is shared */
-    __device__ __forceinline__ nek_column(double *v, int elements, int e, int i, int j,
-                                          unsigned outside, double half)
+    __device__ __forceinline__ nek_column(T *v, int elements, int e, int i, int j, unsigned outside,
+                                          T half)
     {
         using split = nek_split<n>;
         const bool I = i == 0 || i == n - 1, J = j == 0 || j == n - 1;
-        double *surface = v + static_cast<size_t>(e) * split::surface;
-        double *interior = v + static_cast<size_t>(elements) * split::surface +
-                           static_cast<size_t>(e) * split::interior;
+        T *surface = v + static_cast<size_t>(e) * split::surface;
+        T *interior = v + static_cast<size_t>(elements) * split::surface +
+                      static_cast<size_t>(e) * split::interior;
         ring = I || J;
         first = surface + split::at(i, j, 0);
         last = surface + split::at(i, j, n - 1);
@@ -82,11 +82,11 @@ template <int n> struct nek_column {
         weight = (I ? half : 1) * (J ? half : 1);
         end = half;
     }
-    __device__ __forceinline__ double *at(int k) const
+    __device__ __forceinline__ T *at(int k) const
     {
         return k == 0 ? first : k == n - 1 ? last : rest + (k - 1) * step;
     }
-    __device__ __forceinline__ double c(int k) const
+    __device__ __forceinline__ T c(int k) const
     {
         return k == 0 || k == n - 1 ? weight * end : weight;
     }
@@ -125,24 +125,23 @@ typedef struct {
 } nek_no_direct_t;
 
 /* Faces are read by single values or by pairs of them. */
-template <int n> using nek_unit = std::conditional_t<n % 2 == 0, double2, double>;
+template <class T> using nek_pair = std::conditional_t<sizeof(T) == 4, float2, double2>;
+template <int n, class T> using nek_unit = std::conditional_t<n % 2 == 0, nek_pair<T>, T>;
 template <int n> constexpr int nek_unit_values = n % 2 == 0 ? 2 : 1;
 
-__device__ __forceinline__ double nek_sum(double a, double b)
+template <class Unit> __device__ __forceinline__ Unit nek_sum(Unit a, Unit b)
 {
-    return a + b;
+    if constexpr (std::is_arithmetic_v<Unit>)
+        return a + b;
+    else
+        return {a.x + b.x, a.y + b.y};
 }
-__device__ __forceinline__ double2 nek_sum(double2 a, double2 b)
+template <class Unit> __device__ __forceinline__ double nek_square(Unit a)
 {
-    return make_double2(a.x + b.x, a.y + b.y);
-}
-__device__ __forceinline__ double nek_square(double a)
-{
-    return a * a;
-}
-__device__ __forceinline__ double nek_square(double2 a)
-{
-    return a.x * a.x + a.y * a.y;
+    if constexpr (std::is_arithmetic_v<Unit>)
+        return static_cast<double>(a) * a;
+    else
+        return nek_square(a.x) + nek_square(a.y);
 }
 
 /* Returns the square of a point whose copies are partly on other ranks, times the share of one
@@ -156,16 +155,16 @@ template <int n> __device__ __forceinline__ double nek_share(int position, doubl
 
 /* How a thread finds, adds and stores copies. Pieces of faces, points of edges and corners are
  * numbered by z; a position of -1 means that there is none. */
-template <int n> struct nek_copies {
+template <int n, class T> struct nek_copies {
     using split = nek_split<n>;
-    using unit = nek_unit<n>;
+    using unit = nek_unit<n, T>;
     static constexpr int a_unit = nek_unit_values<n>, a_face = split::face / a_unit;
     const nek_gather_t &g;
-    double *const v;
+    T *const v;
     const int units, edge_points;
     double norm = 0; /* of what this thread has stored */
 
-    __device__ __forceinline__ nek_copies(const nek_gather_t &of, double *in)
+    __device__ __forceinline__ nek_copies(const nek_gather_t &of, T *in)
         : g(of), v(in), units(of.faces * a_face), edge_points(of.edges * split::m)
     {
     }
@@ -199,7 +198,7 @@ template <int n> struct nek_copies {
     }
 
     /* Their sums. */
-    __device__ __forceinline__ double value(int at) const
+    __device__ __forceinline__ T value(int at) const
     {
         return __ldcg(v + at);
     }
@@ -215,13 +214,13 @@ template <int n> struct nek_copies {
             if (at[c].x >= 0)
                 sum[c] = nek_sum(piece(at[c].x), piece(at[c].y));
     }
-    __device__ __forceinline__ double edge(const int4 &at) const
+    __device__ __forceinline__ T edge(const int4 &at) const
     {
         return (value(at.x) + value(at.y)) + (value(at.z) + value(at.w));
     }
-    __device__ __forceinline__ double corner(const int (&at)[8]) const
+    __device__ __forceinline__ T corner(const int (&at)[8]) const
     {
-        double of[8];
+        T of[8];
 #pragma unroll
         for (int q = 0; q < 8; q++)
             of[q] = value(at[q]);
@@ -240,17 +239,17 @@ template <int n> struct nek_copies {
                 norm += nek_square(sum[c]);
             }
     }
-    __device__ __forceinline__ void put_edge(const int4 &at, double sum)
+    __device__ __forceinline__ void put_edge(const int4 &at, T sum)
     {
         v[at.x] = v[at.y] = v[at.z] = v[at.w] = sum;
-        norm += sum * sum;
+        norm += nek_square(sum);
     }
-    __device__ __forceinline__ void put_corner(const int (&at)[8], double sum)
+    __device__ __forceinline__ void put_corner(const int (&at)[8], T sum)
     {
 #pragma unroll
         for (int q = 0; q < 8; q++)
             v[at[q]] = sum;
-        norm += sum * sum;
+        norm += nek_square(sum);
     }
 };
 
@@ -265,20 +264,20 @@ template <int n> struct nek_copies {
  * With Direct = rt_halo_direct_t, points that other ranks also have are sent to them before
  * anything else is added, and their parts are waited for when all else is done.
  */
-template <int n, class Scalars, class Direct>
+template <int n, class Scalars, class Direct, class T>
 __device__ __forceinline__ void nek_gather_all(const nek_gather_t &g,
                                                [[maybe_unused]] const Direct &d,
-                                               const nek_scalars_t &s, double *v, int it)
+                                               const nek_scalars_t &s, T *v, int it)
 {
     constexpr bool direct = std::is_same_v<Direct, rt_halo_direct_t>;
     constexpr int FACES = 4;
     const int step = gridDim.x * NEK_ADDING_THREADS,
               id = blockIdx.x * NEK_ADDING_THREADS + threadIdx.x;
-    nek_copies<n> copies(g, v);
+    nek_copies<n, T> copies(g, v);
     double sums[Scalars::count] = {};
 
     int2 at[FACES];
-    nek_unit<n> face_sum[FACES];
+    nek_unit<n, T> face_sum[FACES];
 #pragma unroll
     for (int c = 0; c < FACES; c++)
         at[c] = copies.face_of(id + c * step);
@@ -304,7 +303,7 @@ __device__ __forceinline__ void nek_gather_all(const nek_gather_t &g,
         for (int z = id + step; z < d.groups; z += step)
             rt_halo_send(d, rt_halo_group(d, z), v, epoch);
     }
-    double edge_sum = 0, corner_sum = 0;
+    T edge_sum = 0, corner_sum = 0;
     copies.faces(at, face_sum);
     if (at4.x >= 0)
         edge_sum = copies.edge(at4);
@@ -357,9 +356,9 @@ __device__ __forceinline__ void nek_gather_all(const nek_gather_t &g,
     nek_finish_sums<Scalars>(s, it, sums);
 }
 
-template <int n, class Scalars>
+template <int n, class Scalars, class T>
 __global__ void __launch_bounds__(NEK_ADDING_THREADS)
-    nek_gather_kernel(const nek_gather_t g, const nek_scalars_t s, double *v, int it)
+    nek_gather_kernel(const nek_gather_t g, const nek_scalars_t s, T *v, int it)
 {
     nek_gather_all<n, Scalars>(g, nek_no_direct_t{}, s, v, it);
 }

@@ -7,12 +7,13 @@
 
 #include "nek_line.cuh"
 
-/* Returns the bytes of shared memory per block. Per element: `factors` doubles, rows and planes,
- * and `extra` doubles. */
-template <int n> constexpr size_t nek_line_bytes(int per_block, int factors, int extra)
+/* Returns the bytes of shared memory per block. Per element: `factors` values, rows and planes,
+ * and `extra` values. */
+template <int n, class T = double>
+constexpr size_t nek_line_bytes(int per_block, int factors, int extra)
 {
-    using shape = nek_shape<n>;
-    return sizeof(double) * per_block * (factors + shape::rows + shape::planes + extra);
+    using shape = nek_shape<n, T>;
+    return sizeof(T) * per_block * (factors + shape::rows + shape::planes + extra);
 }
 
 typedef struct {
@@ -79,12 +80,13 @@ const char *nek_refuse_any_line(const rt_kernels_t *self, const void *options, r
     return reason ? reason : nek_refuse_line(static_cast<const nek_config_t *>(options), extra);
 }
 
-template <int (*extra)(int)>
+/* sources: the rung has a choice of how factors are read. */
+template <int (*extra)(int), bool sources = true>
 const char *nek_refuse_any_choice(const void *options, const int *choice)
 {
     const nek_config_t *config = static_cast<const nek_config_t *>(options);
     return nek_refuse_line_choice(config, nek_choice_per_block(config->n, choice),
-                                  choice[NEK_FACTORS] == 1 + NEK_BULK, extra);
+                                  sources && choice[NEK_FACTORS] == 1 + NEK_BULK, extra);
 }
 
 /* The member `rung` of a rung with all parameters of lines. */

@@ -42,16 +42,16 @@ constexpr int nek_blocks_of(int threads, int registers)
 typedef uint8_t nek_outside_t;
 
 /* Where a thread works. Idle threads have active = false and the place of another thread. */
-template <int n> struct nek_place {
+template <int n, class T = double> struct nek_place {
     int e, i, j, t;
     int own; /* number of e among the elements of the block */
     bool active;
-    double *rows, *planes; /* of this element */
+    T *rows, *planes; /* of this element */
 
     /* first: element of the block. `memory`: rows, then planes, of `per_block` elements */
-    __device__ __forceinline__ nek_place(int first, int elements, int per_block, double *memory)
+    __device__ __forceinline__ nek_place(int first, int elements, int per_block, T *memory)
     {
-        using shape = nek_shape<n>;
+        using shape = nek_shape<n, T>;
         constexpr bool one = shape::threads > NEK_GOOD_THREADS; /* element per block */
         own = one ? 0 : threadIdx.x / shape::n2;
         e = first + own;
@@ -66,7 +66,7 @@ template <int n> struct nek_place {
         rows = memory + own * shape::rows;
         planes = memory + per_block * shape::rows + own * shape::planes;
     }
-    __device__ __forceinline__ nek_place(int elements, int per_block, double *memory)
+    __device__ __forceinline__ nek_place(int elements, int per_block, T *memory)
         : nek_place(blockIdx.x * per_block, elements, per_block, memory)
     {
     }
@@ -77,18 +77,18 @@ template <int n> struct nek_place {
  * point k of the column; factors.used() is called after the last load of all threads. The shared
  * memory may be used again after a barrier. early: the products along the column are formed while
  * other warps wait for their factors, which takes registers, not while the next turn's are fetched. */
-template <int n, bool early = false, class Factors>
-__device__ __forceinline__ void nek_line_operator(const nek_halves<n> &D, const nek_place<n> &at,
-                                                  Factors &factors, const double (&u)[n],
-                                                  double (&w)[n])
+template <int n, bool early = false, class T, class Factors>
+__device__ __forceinline__ void nek_line_operator(const nek_halves<n, T> &D,
+                                                  const nek_place<n, T> &at, Factors &factors,
+                                                  const T (&u)[n], T (&w)[n])
 {
-    using shape = nek_shape<n>;
-    double *const row = at.rows + at.t * shape::row;
-    double *const plane = at.planes + at.j * shape::plane + at.i;
-    double *const r = at.rows + at.j * shape::row + at.i, *const s = at.planes + at.t;
+    using shape = nek_shape<n, T>;
+    T *const row = at.rows + at.t * shape::row;
+    T *const plane = at.planes + at.j * shape::plane + at.i;
+    T *const r = at.rows + at.j * shape::row + at.i, *const s = at.planes + at.t;
     constexpr int r_step = n * shape::row, s_step = shape::plane;
     constexpr bool early_first = early && n < 14; /* a longer line spills registers */
-    double wt[n];
+    T wt[n];
     if (at.active) {
 #pragma unroll
         for (int k = 0; k < n; k++)
@@ -108,9 +108,9 @@ __device__ __forceinline__ void nek_line_operator(const nek_halves<n> &D, const 
     if (at.active) {
 #pragma unroll
         for (int k = 0; k < n; k++) {
-            double g[6];
+            T g[6];
             factors.load(k, g);
-            const double wr = r[k * r_step], ws = s[k * s_step];
+            const T wr = r[k * r_step], ws = s[k * s_step];
             r[k * r_step] = g[0] * wr + g[1] * ws + g[2] * wt[k];
             s[k * s_step] = g[1] * wr + g[3] * ws + g[4] * wt[k];
             wt[k] = g[2] * wr + g[4] * ws + g[5] * wt[k];
@@ -137,7 +137,7 @@ __device__ __forceinline__ void nek_line_operator(const nek_halves<n> &D, const 
 /* --- where the factors come from --- */
 
 /* once: the value is used once, so L2 may evict it first. */
-template <bool once> __device__ __forceinline__ double nek_load(const double *p)
+template <bool once, class T> __device__ __forceinline__ T nek_load(const T *p)
 {
     if constexpr (once)
         return __ldcs(p);
@@ -145,7 +145,7 @@ template <bool once> __device__ __forceinline__ double nek_load(const double *p)
         return *p;
 }
 
-template <bool once> __device__ __forceinline__ void nek_store(double *p, double value)
+template <bool once, class T> __device__ __forceinline__ void nek_store(T *p, T value)
 {
     if constexpr (once)
         __stcs(p, value);
@@ -167,21 +167,21 @@ struct nek_no_turns {
 
 /* Factors that are read where they are used. They are not `const __restrict__`, so they come
  * through L1, and in whole sectors all the same. */
-template <int n, nek_source source> struct nek_factors : nek_no_turns {
-    using from_t = const double *;
+template <int n, nek_source source, class T = double> struct nek_factors : nek_no_turns {
+    using from_t = const T *;
     static constexpr bool once = source != NEK_CACHED;
-    static constexpr int shared = 0;    /* doubles per element */
+    static constexpr int shared = 0;    /* values per element */
     static constexpr int registers = 0; /* in addition to those of vectors */
     static constexpr bool spares_registers = true;
-    const double *G;
-    __device__ __forceinline__ nek_factors(from_t all, const nek_place<n> &at, int, int, double *)
+    const T *G;
+    __device__ __forceinline__ nek_factors(from_t all, const nek_place<n, T> &at, int, int, T *)
         : G(all + static_cast<size_t>(at.e) * 6 * nek_shape<n>::n3 + at.t)
     {
     }
     __device__ __forceinline__ void wait() const
     {
     }
-    __device__ __forceinline__ void load(int k, double (&g)[6]) const
+    __device__ __forceinline__ void load(int k, T (&g)[6]) const
     {
 #pragma unroll
         for (int m = 0; m < 6; m++)
@@ -198,22 +198,22 @@ template <int n, nek_source source> struct nek_factors : nek_no_turns {
  * If the block takes elements in turn, the factors of the next turn are fetched as soon as all threads
  * have used the present ones: else the memory would be idle while the rest is computed.
  */
-template <int n, int held, bool turns> struct nek_held_factors {
-    using from_t = const double *;
-    using shape = nek_shape<n>;
+template <int n, int held, bool turns, class T = double> struct nek_held_factors {
+    using from_t = const T *;
+    using shape = nek_shape<n, T>;
     static constexpr bool once = true, takes_turns = turns, spares_registers = true;
     static constexpr int shared = held * shape::n3, registers = 0;
-    const double *const all;
-    double *const memory;
+    const T *const all;
+    T *const memory;
     const int elements, per_block;
-    const double *G, *others; /* of this column: the factors that are held, and all of them */
+    const T *G, *others; /* of this column: the factors that are held, and all of them */
     uint64_t *barrier;
     int next; /* first element of the next turn; `elements`: these factors stay for the next product */
     unsigned parity = 0;
 
     /* first: element of the block */
     __device__ __forceinline__ nek_held_factors(from_t from, int first, int of_all, int of_block,
-                                                double *held_memory)
+                                                T *held_memory)
         : all(from), memory(held_memory), elements(of_all), per_block(of_block), next(of_all)
     {
         __shared__ uint64_t arrived;
@@ -230,12 +230,12 @@ template <int n, int held, bool turns> struct nek_held_factors {
     /* Called by the first warp. */
     __device__ __forceinline__ void fetch(int first) const
     {
-        const double *from = all + static_cast<size_t>(first) * 6 * shape::n3;
+        const T *from = all + static_cast<size_t>(first) * 6 * shape::n3;
         const int left = elements - first, count = left < per_block ? left : per_block;
         rt_bulk_copy<true>(memory, reinterpret_cast<const unsigned char *>(from),
-                           count * shared * static_cast<int>(sizeof(double)), barrier, threadIdx.x);
+                           count * shared * static_cast<int>(sizeof(T)), barrier, threadIdx.x);
     }
-    __device__ __forceinline__ void begin_turn(const nek_place<n> &at)
+    __device__ __forceinline__ void begin_turn(const nek_place<n, T> &at)
     {
         G = memory + at.own * shared + at.t;
         others = all + static_cast<size_t>(at.e) * 6 * shape::n3 + at.t;
@@ -245,7 +245,7 @@ template <int n, int held, bool turns> struct nek_held_factors {
         if (held > 0)
             rt_barrier_wait(barrier, parity);
     }
-    __device__ __forceinline__ void load(int k, double (&g)[6]) const
+    __device__ __forceinline__ void load(int k, T (&g)[6]) const
     {
 #pragma unroll
         for (int m = 0; m < 6; m++)
@@ -262,21 +262,22 @@ template <int n, int held, bool turns> struct nek_held_factors {
     }
 };
 
-/* Returns how many of the six factors fit into an array of `doubles` in shared memory. */
-template <int n> constexpr int nek_factors_that_fit(int doubles)
+/* Returns how many of the six factors fit into an array of `values` in shared memory. */
+template <int n, class T = double> constexpr int nek_factors_that_fit(int values)
 {
-    const int fit = (doubles - nek_shape<n>::rows - nek_shape<n>::planes) / nek_shape<n>::n3;
+    using shape = nek_shape<n, T>;
+    const int fit = (values - shape::rows - shape::planes) / shape::n3;
     return fit < 6 ? fit : 6;
 }
 
 /* A block of one large element has the multiprocessor for itself, so it takes turns: as many blocks
  * are started as fit on the GPU. */
-template <int n>
-struct nek_factors<n, NEK_BULK>
-    : nek_held_factors<n, nek_factors_that_fit<n>(NEK_BLOCK_SHARED / sizeof(double)),
-                       (nek_shape<n>::threads > 128)> {
-    __device__ __forceinline__ nek_factors(const double *from, const nek_place<n> &at, int elements,
-                                           int per_block, double *memory)
+template <int n, class T>
+struct nek_factors<n, NEK_BULK, T>
+    : nek_held_factors<n, nek_factors_that_fit<n, T>(NEK_BLOCK_SHARED / sizeof(T)),
+                       (nek_shape<n>::threads > 128), T> {
+    __device__ __forceinline__ nek_factors(const T *from, const nek_place<n, T> &at, int elements,
+                                           int per_block, T *memory)
         : nek_factors::nek_held_factors(from, at.e - at.own, elements, per_block, memory)
     {
         this->begin_turn(at);

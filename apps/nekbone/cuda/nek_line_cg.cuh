@@ -5,7 +5,7 @@
  * A rung gives a Pass<n, Factors>, which is what it does with the vectors of an element before and
  * after the operator:
  *
- *     factors_t          Factors
+ *     factors_t, T       Factors, and what they and the vectors are in
  *     count              how many inner products it forms
  *     bytes(per_block)   shared memory of a block
  *     blocks()           blocks that a multiprocessor shall hold
@@ -19,27 +19,33 @@
 
 #include "nek_exchange.cuh"
 
+/* What vectors and the operator are in: FP32 if the factors are. */
+template <class From>
+using nek_value = std::conditional_t<std::is_same_v<From, const float *>, float, double>;
+
 /* What the kernels see. */
 template <class From> struct nek_vectors_t {
+    using value_t = nek_value<From>;
     From factors; /* from which they are read or computed */
-    const double *b;
-    double *x, *r, *p, *v;
+    const value_t *b;
+    value_t *x, *r, *p, *v;
+    double *x_end, *r_end; /* of the solve: x and r in FP64 */
     const nek_outside_t *outside;
     int elements, per_block;
-    double lambda, half; /* half: weight of the points of a shared face */
-    bool alone;          /* no gather-scatter: all points count as inside */
+    value_t lambda, half; /* half: weight of the points of a shared face */
+    bool alone;           /* no gather-scatter: all points count as inside */
     nek_scalars_t scalars;
 };
 
 /* A thread's column in the arrays of all points. */
-template <int n> struct nek_columns {
-    const nek_column<n> v;
+template <int n, class T = double> struct nek_columns {
+    const nek_column<n, T> v;
     const size_t own; /* of its first point, in the others */
-    double *const x, *const r, *const p;
+    T *const x, *const r, *const p;
 
     template <class From>
-    __device__ __forceinline__ nek_columns(const nek_vectors_t<From> &a, const nek_place<n> &at,
-                                           const nek_column<n> &of_v)
+    __device__ __forceinline__ nek_columns(const nek_vectors_t<From> &a, const nek_place<n, T> &at,
+                                           const nek_column<n, T> &of_v)
         : v(of_v), own(static_cast<size_t>(at.e) * nek_shape<n>::n3 + at.t), x(a.x + own),
           r(a.r + own), p(a.p + own)
     {
@@ -48,20 +54,26 @@ template <int n> struct nek_columns {
 
 template <int n, class Pass>
 __global__ void __launch_bounds__(nek_shape<n>::threads, Pass::blocks())
-    nek_pass_kernel(const __grid_constant__ nek_halves<n> D,
+    nek_pass_kernel(const __grid_constant__ nek_halves<n, typename Pass::T> D,
                     const __grid_constant__ nek_vectors_t<typename Pass::factors_t::from_t> a,
                     int it)
 {
     using factors_t = typename Pass::factors_t;
-    extern __shared__ __align__(128) double memory[];
-    double *const lines = memory + a.per_block * factors_t::shared;
-    nek_place<n> at(a.elements, factors_t::takes_turns ? 1 : a.per_block, lines);
+    using T = typename Pass::T;
+    extern __shared__ __align__(128) unsigned char all_memory[];
+    T *const memory = reinterpret_cast<T *>(all_memory);
+    T *const lines = memory + a.per_block * factors_t::shared;
+    const int per_block = factors_t::takes_turns ? 1 : a.per_block;
+    /* Backwards in every other pass: it begins with what the one before has left in L2. */
+    const bool back = sizeof(T) == sizeof(float) && it % 2 > 0;
+    nek_place<n, T> at(static_cast<int>(back ? gridDim.x - 1 - blockIdx.x : blockIdx.x) * per_block,
+                       a.elements, per_block, lines);
     factors_t factors(a.factors, at, a.elements, a.per_block, memory);
     /* The column is located while the kernel before still runs. */
-    nek_column<n> v(a.v, a.elements, at.e, at.i, at.j, a.outside[at.e], a.half);
-    const nek_columns<n> column(a, at, v);
-    double *const spare =
-        lines + a.per_block * (nek_shape<n>::rows + nek_shape<n>::planes) + threadIdx.x;
+    nek_column<n, T> v(a.v, a.elements, at.e, at.i, at.j, a.outside[at.e], a.half);
+    const nek_columns<n, T> column(a, at, v);
+    T *const spare =
+        lines + a.per_block * (nek_shape<n, T>::rows + nek_shape<n, T>::planes) + threadIdx.x;
     double sum[Pass::count] = {};
 
     rt_wait_for_previous();
@@ -70,7 +82,7 @@ __global__ void __launch_bounds__(nek_shape<n>::threads, Pass::blocks())
         for (;;) {
             const int next = at.e + static_cast<int>(gridDim.x);
             nek_outside_t outside;
-            of.pass(D, a, at, nek_columns<n>(a, at, v), factors, sum, [&] {
+            of.pass(D, a, at, nek_columns<n, T>(a, at, v), factors, sum, [&] {
                 factors.next = next;
                 outside = next < a.elements ? a.outside[next] : 0;
             });
@@ -78,7 +90,7 @@ __global__ void __launch_bounds__(nek_shape<n>::threads, Pass::blocks())
                 break;
             at.e = next;
             factors.begin_turn(at);
-            v = nek_column<n>(a.v, a.elements, next, at.i, at.j, outside, a.half);
+            v = nek_column<n, T>(a.v, a.elements, next, at.i, at.j, outside, a.half);
         }
     } else {
         of.pass(D, a, at, column, factors, sum, [] {});
@@ -108,7 +120,7 @@ template <int n, class Pass, class Scalars, class From>
 void nek_pass(const nek_solver_t *s, const nek_line_data<From> *d, int it)
 {
     const nek_vectors_t<From> &a = d->vectors;
-    const nek_halves<n> D = nek_halve<n>(s->view.D_host);
+    const auto D = nek_halve<n, typename Pass::T>(s->view.D_host);
     rt_launch_chained(nek_pass_kernel<n, Pass>, d->launch.blocks, d->launch.threads,
                       Pass::bytes(a.per_block), D, a, it);
     nek_gather<n, Scalars>(d->exchange, a.scalars, a.v, it);
@@ -118,7 +130,7 @@ void nek_pass(const nek_solver_t *s, const nek_line_data<From> *d, int it)
 template <class From, class Iterations> void nek_line_solve(nek_solver_t *s, Iterations iterations)
 {
     nek_line_data<From> *d = nek_line_data_of<From>(s);
-    d->vectors.lambda = s->lambda;
+    d->vectors.lambda = static_cast<nek_value<From>>(s->lambda);
     auto enqueue = [=](int first, int last) {
         nek_fixed_n<NEK_FIXED_N>(s->view.n, [&](auto n) { iterations(n, d, first, last); });
     };
@@ -137,15 +149,21 @@ void nek_line_set_up(nek_solver_t *s, nek_line_data<From> *d, Kernel *adding)
                           rt_blocks(static_cast<size_t>(s->view.elements), d->launch.per_block));
     d->exchange = nek_exchange_new<n>(s);
     nek_vectors_t<From> &a = d->vectors;
-    a.b = s->b;
-    a.x = s->x;
-    a.r = s->r;
-    a.p = s->p;
-    a.v = s->w;
+    using T = nek_value<From>;
+    const int64_t second = s->view.points; /* FP32: two in the place of one, and b is left in r */
+    constexpr bool single = sizeof(T) == sizeof(float);
+    auto as = [](double *array) { return reinterpret_cast<T *>(array); };
+    a.x_end = s->x;
+    a.r_end = s->r;
+    a.p = as(s->p);
+    a.v = as(s->w);
+    a.x = single ? a.p + second : as(s->x);
+    a.r = single ? a.v + second : as(s->r);
+    a.b = single ? a.r : as(s->b);
     a.outside = d->exchange.outside;
     a.elements = static_cast<int>(s->view.elements);
     a.per_block = d->launch.per_block;
-    a.half = config->communication ? 0.5 : 1.0;
+    a.half = config->communication ? 0.5f : 1;
     a.alone = !config->communication;
     a.scalars = nek_scalars_new(s->iterations, static_cast<int>(d->launch.blocks),
                                 d->exchange.halo && rt_halo_on_stream(d->exchange.halo));

@@ -158,20 +158,13 @@ static const char *refuse(const rt_kernels_t *self, const void *options, rt_text
     return nek_refuse_line(config, onepass_extra<false>);
 }
 
-static const char *refuse_choice(const void *options, const int *choice)
-{
-    const nek_config_t *config = static_cast<const nek_config_t *>(options);
-    return nek_refuse_line_choice(config, nek_choice_per_block(config->n, choice), false,
-                                  onepass_extra<false>);
-}
-
 extern "C" const nek_kernels_t nek_trilinear = {
     .rung = {.precision = "FP64",
              .reproducible = true,
              .parameters = nek_line_parameters,
              .n_parameters = NEK_FACTORS, /* no choice of how factors are read */
              .refuse = refuse,
-             .refuse_choice = refuse_choice},
+             .refuse_choice = nek_refuse_any_choice<onepass_extra<false>, false>},
     .ax = nek_packed_ax_auto,
     .vector = &nek_vector_cuda,
     .max_n = NEK_FIXED_N,

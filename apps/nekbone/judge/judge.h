@@ -26,19 +26,24 @@ extern const rt_rung_t nek_reference_rung;
 
 /* Returns how many additions and products one value of the operator passes through. */
 double nek_rounding_steps(int n);
+/* Returns the unit roundoff of what the rung's solve does to vectors. */
+static inline double nek_roundoff(const nek_solver_t *s)
+{
+    return s->kernels->roundoff > 0 ? s->kernels->roundoff : RT_EPS;
+}
 /* Returns the rounding error of an inner product, in units of eps times the sum of the absolute
  * terms. */
 double nek_sum_steps(const nek_config_t *config);
 /* Returns the first-order growth of rounding errors over k steps of CG, relative to |r|: one
  * operator and two inner products per step. */
-double nek_step_bound(const nek_problem_t *p, int k);
+double nek_step_bound(const nek_problem_t *p, double roundoff, int k);
 
 /* The sensitivity is one sample of random errors, and at some iteration they may happen to cancel.
  * So a result may move by this many times the sensitivity. */
 enum { NEK_SAMPLE = 100 };
 /* Solves with a random relative error in each inner product, as large as that of the plainest
- * honest sum. */
-void nek_nudged_solve(nek_solver_t *s);
+ * honest sum; for a roundoff of FP32 also in each value of r, as large as that of an operator. */
+void nek_nudged_solve(nek_solver_t *s, double roundoff);
 /* Sets moves[k] to the largest relative change of the residual norm up to iteration k. */
 void nek_find_moves(int iterations, const double *h, const double *want, double *moves);
 /* Returns a solver of the judge's for what the rung left behind: in the rung's vectors if they are on
@@ -49,7 +54,7 @@ nek_reference_t nek_oracle_solve(nek_solver_t *oracle);
 /* Returns how far the reference of the oracle's b itself moves when its inner products are off by
  * their rounding error: the largest relative change of the residual history up to each iteration,
  * and, at index iterations + 1, the relative change of x. Overwrites all the oracle has but b. */
-const double *nek_sensitivity(nek_solver_t *oracle, nek_reference_t *reference);
+const double *nek_sensitivity(nek_solver_t *oracle, double roundoff, nek_reference_t *reference);
 
 /* Estimates the extreme eigenvalues of A from the coefficients of the last solve. */
 void nek_ritz_values(const nek_solver_t *s, double *least, double *most);

@@ -125,15 +125,15 @@ void nek_reference_solve(nek_problem_t *p)
     nek_solver_destroy(s);
 }
 
-double nek_step_bound(const nek_problem_t *p, int k)
+double nek_step_bound(const nek_problem_t *p, double roundoff, int k)
 {
     double kappa = fmax(p->eigen_max / p->eigen_min, 1e3);
-    double step = nek_rounding_steps(p->view.n) * sqrt(kappa) + 2 * nek_sum_steps(p->config);
-    return (k + 1) * step * RT_EPS;
+    double step = nek_rounding_steps(p->view.n) * sqrt(kappa) * roundoff;
+    return (k + 1) * (step + 2 * nek_sum_steps(p->config) * RT_EPS);
 }
 
 static struct {
-    double size;
+    double size, of_point; /* relative error of a sum, and of a value of r */
     uint64_t calls;
 } nudge;
 
@@ -150,7 +150,11 @@ static double nudged_shift(const nek_view_t *view, double lambda, const double *
 static double nudged_update_xr(const nek_view_t *view, double alpha, const double *p,
                                const double *w, double *x, double *r)
 {
-    return nudged(nek_vector_cpu.update_xr(view, alpha, p, w, x, r));
+    const double rr = nek_vector_cpu.update_xr(view, alpha, p, w, x, r);
+    for (int64_t q = 0; q < view->points && nudge.of_point > 0;
+         q++) /* alike for copies of a point */
+        r[q] *= 1 + nudge.of_point * rt_random(rt_items_word(r[q]), nudge.calls);
+    return nudged(rr);
 }
 
 double nek_relative_difference(const nek_problem_t *p, double *x, const double *want)
@@ -160,13 +164,14 @@ double nek_relative_difference(const nek_problem_t *p, double *x, const double *
     return sqrt(nek_oracle_dot(p, x, x) / nek_oracle_dot(p, want, want));
 }
 
-void nek_nudged_solve(nek_solver_t *s)
+void nek_nudged_solve(nek_solver_t *s, double roundoff)
 {
     nek_vector_t vector = nek_vector_cpu;
     vector.shift = nudged_shift;
     vector.update_xr = nudged_update_xr;
     const nek_kernels_t kernels = {.ax = nek_reference.ax, .vector = &vector}, *own = s->kernels;
     nudge.size = nek_sum_steps(s->problem->config) * RT_EPS;
+    nudge.of_point = roundoff > RT_EPS ? nek_rounding_steps(s->problem->view.n) * roundoff : 0;
     nudge.calls = (uint64_t)rt_comm_rank() << 32;
     s->kernels = &kernels;
     nek_solve(s);
@@ -189,13 +194,15 @@ void nek_find_moves(int iterations, const double *h, const double *want, double 
  * amplifies any error, and from then on two honest programs differ visibly. The sensitivity costs a
  * second reference solve, so it is computed only for a result that is not well within the plain
  * bounds. */
-const double *nek_sensitivity(nek_solver_t *s, nek_reference_t *reference)
+const double *nek_sensitivity(nek_solver_t *s, double roundoff, nek_reference_t *reference)
 {
-    if (reference->sensitivity)
+    if (reference->sensitivity && reference->sensitive_to == roundoff)
         return reference->sensitivity;
     const size_t iterations = (size_t)s->iterations;
+    RT_FREE(reference->sensitivity, RT_HOST);
+    reference->sensitive_to = roundoff;
     reference->sensitivity = RT_NEW(double, iterations + 2, RT_HOST);
-    nek_nudged_solve(s);
+    nek_nudged_solve(s, roundoff);
     nek_find_moves((int)iterations, s->history, reference->history, reference->sensitivity);
     reference->sensitivity[iterations + 1] =
         nek_relative_difference(s->problem, s->x, reference->x);

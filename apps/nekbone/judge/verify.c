@@ -5,8 +5,9 @@
  * drawn from a seed that no rung can know:
  *   each kernel against the reference, point by point, in units of the rounding error that the
  *   kernel's own sums allow; symmetry and positivity of the assembled operator; constants in the
- *   null space of the element operator; a short solve with another right-hand side and number of iterations, and the same again with
- *   another number of threads.
+ *   null space of the element operator; one iteration of a solve of the rung's own, point by point; a
+ *   short solve with another right-hand side and number of iterations, and the same again with another
+ *   number of threads.
  * After timing, on what three solves left behind, each with a right-hand side of its own: one drawn
  * among the timed ones, the last of them, and one more of the problem itself:
  *   the true residual b - A x recomputed by the reference operator, x itself, and the residual
@@ -18,8 +19,9 @@
  * kernel and the reference differ by at most 2 (4n + 8) eps |D^T| |G| |D| |u|, whatever the order
  * of their sums. In CG each step adds an error of that size relative to |r|, amplified by at most
  * sqrt(kappa) along the recurrence, and the errors of two inner products; kappa = eigen_max /
- * eigen_min comes from the reference's own Lanczos coefficients. This folder is compiled with
- * -fno-fast-math.
+ * eigen_min comes from the reference's own Lanczos coefficients. For a rung that works in FP32
+ * (nek_kernels_t.roundoff) the same numbers of operations count in its unit roundoff, inner products
+ * still in FP64's. This folder is compiled with -fno-fast-math.
  *
  * A rung of the ladder `solve` is judged in tolerance.c.
  */
@@ -34,12 +36,12 @@
 /* Returns the worst |h - want| over its bound on any rank. The bound is the growth of rounding
  * errors; the errors of as many operator applications as were made, each on at most |r_0|, which r
  * keeps however small it becomes; and, if `moves` is given, NEK_SAMPLE times the sensitivity. */
-static double history_error(const nek_problem_t *p, int iterations, const double *h,
-                            const double *want, const double *moves)
+static double history_error(const nek_problem_t *p, double roundoff, int iterations,
+                            const double *h, const double *want, const double *moves)
 {
-    double most = 0, applied = nek_rounding_steps(p->view.n) * RT_EPS * want[0];
+    double most = 0, applied = nek_rounding_steps(p->view.n) * roundoff * want[0];
     for (int k = 0; k <= iterations; k++) {
-        double bound = nek_step_bound(p, k) + (moves ? NEK_SAMPLE * moves[k] : 0);
+        double bound = nek_step_bound(p, roundoff, k) + (moves ? NEK_SAMPLE * moves[k] : 0);
         double error = fabs(h[k] - want[k]) / (bound * want[k] + (k + 1) * applied);
         most = fmax(most, rt_finite(h[k]) && rt_finite(error) ? error : INFINITY);
     }
@@ -80,19 +82,20 @@ static void check_short_solve(nek_bench_t *t)
     nek_erase(s);
     nek_solve(s);
     nek_solve(oracle);
-    double error = history_error(p, few, s->history, oracle->history, NULL);
+    const double roundoff = nek_roundoff(s);
+    double error = history_error(p, roundoff, few, s->history, oracle->history, NULL);
     nek_bench_get(t, s->x, oracle->w);
     double x_error = nek_relative_difference(p, oracle->w, oracle->x),
-           x_bound = nek_step_bound(p, few);
+           x_bound = nek_step_bound(p, roundoff, few);
     if (error > 0.1 || x_error > 0.1 * x_bound) {
         double want[MOST_FEW + 1], moves[MOST_FEW + 1];
         memcpy(want, oracle->history, (size_t)(few + 1) * sizeof(double));
         nek_bench_put(t, oracle->x, s->w); /* the rung's w is the only array that is free */
-        nek_nudged_solve(oracle);
+        nek_nudged_solve(oracle, roundoff);
         nek_bench_get(t, s->w, oracle->w);
         x_bound += NEK_SAMPLE * nek_relative_difference(p, oracle->w, oracle->x);
         nek_find_moves(few, oracle->history, want, moves);
-        error = history_error(p, few, s->history, want, moves);
+        error = history_error(p, roundoff, few, s->history, want, moves);
     }
     rt_verdict_check(t->verdict, "short solve: residual history (of its rounding bound)", error, 1);
     rt_verdict_check(t->verdict, "short solve: |x - x_ref| / |x_ref|", x_error, x_bound);
@@ -127,8 +130,8 @@ void nek_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
 
 /* Judges what a solve of a fixed number of iterations left; returns the true residual. The
  * sensitivity comes last, because it needs the oracle's vectors, in which x and r may be. */
-static double check_iterations(const nek_problem_t *p, nek_solver_t *oracle, nek_reference_t *ref,
-                               const nek_left_t *left, rt_verdict_t *verdict)
+static double check_iterations(const nek_problem_t *p, double roundoff, nek_solver_t *oracle,
+                               nek_reference_t *ref, const nek_left_t *left, rt_verdict_t *verdict)
 {
     const int iterations = left->done;
     const double *history = left->history, steps = iterations + 1.0;
@@ -136,7 +139,7 @@ static double check_iterations(const nek_problem_t *p, nek_solver_t *oracle, nek
     const double residual = nek_true_residual(p, oracle->b, x, w);
     const double ref_size = sqrt(nek_oracle_dot(p, ref->x, ref->x));
     const double size = p->eigen_max * ref_size;
-    const double rounding = nek_rounding_steps(p->view.n) * steps * RT_EPS;
+    const double rounding = nek_rounding_steps(p->view.n) * steps * roundoff;
     nek_check_gap(p, left, w,
                   history[iterations] + nek_rounding_steps(p->view.n) * RT_EPS * ref->history[0],
                   rounding, size, verdict);
@@ -145,14 +148,14 @@ static double check_iterations(const nek_problem_t *p, nek_solver_t *oracle, nek
     const double bound =
         rounding * p->eigen_max / p->eigen_min + 2 * nek_sum_steps(p->config) * steps * RT_EPS;
     const double x_error = nek_relative_difference(p, x, ref->x);
-    double error = history_error(p, iterations, history, ref->history, NULL);
+    double error = history_error(p, roundoff, iterations, history, ref->history, NULL);
     const bool chaotic = error > 0.1, far = x_error > 0.1 * bound;
     if (chaotic || far) {
         if (ref->x == oracle->x) /* which the next solve overwrites; the solve's x was judged */
             ref->x = memcpy(x, ref->x, (size_t)p->view.points * sizeof *x);
-        const double *moves = nek_sensitivity(oracle, ref);
+        const double *moves = nek_sensitivity(oracle, roundoff, ref);
         if (chaotic)
-            error = history_error(p, iterations, history, ref->history, moves);
+            error = history_error(p, roundoff, iterations, history, ref->history, moves);
         moved[0] = chaotic ? NEK_SAMPLE * moves[iterations] : 0;
         moved[1] = far ? NEK_SAMPLE * moves[iterations + 1] : 0;
     }
@@ -177,9 +180,9 @@ static double judge_left(const nek_solver_t *s, nek_solver_t *oracle, nek_left_t
         return nek_check_tolerance_left(s, left, oracle, verdict);
     left->done = (int)p->config->iterations; /* as requested, however many the rung did */
     if (left->draw == 0)
-        return check_iterations(p, oracle, &p->reference, left, verdict);
+        return check_iterations(p, nek_roundoff(s), oracle, &p->reference, left, verdict);
     nek_reference_t reference = nek_oracle_solve(oracle);
-    const double residual = check_iterations(p, oracle, &reference, left, verdict);
+    const double residual = check_iterations(p, nek_roundoff(s), oracle, &reference, left, verdict);
     reference.x = NULL; /* the oracle's, or left->x */
     nek_reference_destroy(&reference);
     return residual;
