@@ -37,20 +37,21 @@
  *                   2      (beta p, + r)                            write r p v                 96
  *                   3      (c r r, sum)                             x every second time:
  *                   2      (x: 2 products, 2 sums, every second)    read x, write x              8
- *                   12 n + 15  (operator)                           (D, weights: in cache)
+ *                   8 n + 23  (operator, below)                     (D, weights: in cache)
  *                   3      (lambda c p, + v)
  *                   4      (p.v, r.v)
  *   gather-scatter  3 (c v v, sum), 1 per shared point              read v                       8
  *                                                                   write shared v           8 S/P
  *   last update     once per solve: 4 (x), 5 (r, r.r)               read x p r v; write x r     48
  *
- * The GPU's rungs that fuse lines have an operator of 6 (n + n/2) + 15. `fused`: x and p 4, shift
- * and mask 2, p.v 2. `onepass`: r and p 4, x 5 every second time, shift and mask 2, sums 3 + 2 + 2 +
- * 2. `mixed`: the same, values of 4 bytes; all but 2 products and sums of each inner product in FP32.
- * `trilinear` computes the factors from the 24 values of an element's vertices, in flops: r and s
- * 18, C 27, det 5, f 2, G 36. `resident` has its vectors on the chip, where they cost nothing; the
- * factors are read from L2, or stay on the chip too; surfaces are written and read with their marks.
- * Vectors 8, shift and mask 2, sums 3 + 2.
+ * A sum by halves of D has n flops in its products and 2 in its additions. Tiles have four such sums,
+ * along j and k, and an operator of 8 n + 23. The GPU's rungs that fuse lines have one of 6 (n + 2) +
+ * 15. `fused`: x and p 4, shift and mask 2, p.v 2. `onepass`: r and p 4, x 5 every second time, shift
+ * and mask 2, sums 3 + 2 + 2 + 2. `mixed`: the same, values of 4 bytes; all but 2 products and sums of
+ * each inner product in FP32. `trilinear` computes the factors from the 24 values of an element's
+ * vertices, in flops: r and s 18, C 27, det 5, f 2, G 36. `resident` has its vectors on the chip,
+ * where they cost nothing; the factors are read from L2, or stay on the chip too; surfaces are written
+ * and read with their marks. Vectors 8, shift and mask 2, sums 3 + 2.
  */
 #include "config.h"
 #include "precond/precond.h"
@@ -65,33 +66,35 @@ enum { P, NP, S, E };
 enum { EACH, SHARED, LAST }; /* calls: in each iteration; if elements add; once in a solve */
 
 #define BY_LINES \
-    "reference scalar jammed shared layered packed kokkos solve-reference solve-cpu solve-cuda solve-kokkos"
+    "reference scalar shared layered packed kokkos solve-reference solve-cuda solve-kokkos"
+#define BY_TILES "jammed solve-cpu"
 #define SWEEPING "vector batched"
 #define SPILLING "global openacc"
-#define ALL      BY_LINES " " SWEEPING " " SPILLING
+#define ALL      BY_LINES " " BY_TILES " " SWEEPING " " SPILLING
 #define PASSING  "cpu-fused kokkos-fused"
 
 /* rungs, kernel, {flops}, {bytes read}, {bytes written}, calls */
 static const rt_work_row_t rows[] = {
     {ALL, "update_p", {2}, {2 * VALUE}, {VALUE}, EACH},
     {BY_LINES, "ax", {15, 12}, {7 * VALUE}, {VALUE}, EACH},
+    {BY_TILES, "ax", {23, 8}, {7 * VALUE}, {VALUE}, EACH},
     {SWEEPING, "ax", {15, 12}, {17 * VALUE}, {9 * VALUE}, EACH},
     {SPILLING, "ax", {15, 12}, {10 * VALUE}, {4 * VALUE}, EACH},
     {ALL, "gather-scatter", {[S] = 1}, {[S] = 4 + VALUE}, {[S] = VALUE}, SHARED},
     {ALL, "shift", {5}, {3 * VALUE}, {VALUE}, EACH},
     {ALL, "update_xr", {7}, {5 * VALUE}, {2 * VALUE}, EACH},
-    {PASSING, "pass", {31, 12}, {9.5 * VALUE}, {3.5 * VALUE}, EACH},
+    {PASSING, "pass", {39, 8}, {9.5 * VALUE}, {3.5 * VALUE}, EACH},
     {PASSING, "gather-scatter", {3, [S] = 1}, {VALUE}, {[S] = VALUE}, EACH},
     {PASSING, "last update", {9}, {4 * VALUE}, {2 * VALUE}, LAST},
-    {"fused", "element", {23, 9}, {9 * VALUE}, {3 * VALUE}, EACH},
+    {"fused", "element", {35, 6}, {9 * VALUE}, {3 * VALUE}, EACH},
     {"fused", "gather", {[S] = 1}, {[S] = VALUE}, {[S] = VALUE}, SHARED},
     {"fused", "update", {5}, {2 * VALUE}, {VALUE}, EACH},
-    {"onepass", "element", {32.5, 9}, {9.5 * VALUE}, {3.5 * VALUE}, EACH},
-    {"mixed", "element", {32.5, 9}, {9.5 * SINGLE}, {3.5 * SINGLE}, EACH},
+    {"onepass", "element", {44.5, 6}, {9.5 * VALUE}, {3.5 * VALUE}, EACH},
+    {"mixed", "element", {44.5, 6}, {9.5 * SINGLE}, {3.5 * SINGLE}, EACH},
     {"mixed", "gather", {[S] = 2}, {[S] = SINGLE}, {[S] = SINGLE}, SHARED},
-    {"trilinear", "element", {120.5, 9}, {3.5 * VALUE, [E] = 24 * VALUE}, {3.5 * VALUE}, EACH},
+    {"trilinear", "element", {132.5, 6}, {3.5 * VALUE, [E] = 24 * VALUE}, {3.5 * VALUE}, EACH},
     {"onepass trilinear", "gather", {[S] = 2}, {[S] = VALUE}, {[S] = VALUE}, SHARED},
-    {"resident", "cg", {30, 9, 1}, {6 * VALUE, [S] = 2 * VALUE}, {[S] = 2 * VALUE}, EACH},
+    {"resident", "cg", {42, 6, 1}, {6 * VALUE, [S] = 2 * VALUE}, {[S] = 2 * VALUE}, EACH},
 };
 
 static double elements_of(const nek_config_t *config)

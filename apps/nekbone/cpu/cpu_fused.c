@@ -52,8 +52,8 @@ struct nek_fused {
     rt_kind_t kind;
     int64_t elements;
     int n3;
-    const double *D, *G;
-    double Dt[NEK_MAX_N * NEK_MAX_N];
+    const double *G;
+    nek_tiles_t D;
     double *x, *r, *p, *v;
     const double **c; /* [elements] weights of each element */
     double *sums;     /* [SUMS][elements] */
@@ -81,7 +81,7 @@ NEK_INLINE void element(const int n, const fused_t *f, int64_t e)
     const double *G = f->G + e * 6 * n3;
     const nek_ahead_t next = {G + 6 * n3, {r + n3, p + n3, v + n3}};
     const bool ahead = f->ahead && e + 1 < f->elements;
-    nek_tiles_element(n, f->D, f->Dt, G, p, v, ahead ? &next : NULL);
+    nek_tiles_element(n, &f->D, G, p, v, ahead ? &next : NULL);
     nek_fused_shift(n3, f->step.lambda, c, r, p, v, &pv, &rv);
     const int64_t elements = f->elements;
     f->sums[RR * elements + e] = rr;
@@ -319,7 +319,6 @@ void nek_fused_set_up(nek_solver_t *s, nek_fused_each_fn *each)
                    .kind = s->rung->kind,
                    .elements = config->local_elements,
                    .n3 = config->n * config->n * config->n,
-                   .D = s->view.D,
                    .G = s->view.G,
                    .x = s->x,
                    .r = s->r,
@@ -327,7 +326,7 @@ void nek_fused_set_up(nek_solver_t *s, nek_fused_each_fn *each)
                    .v = s->w,
                    .element = code_of[config->n].element,
                    .face = code_of[config->n].face};
-    nek_transpose(config->n, f->D, f->Dt);
+    nek_tiles_set(config->n, s->view.D, &f->D);
     f->c = RT_NEW(const double *, (size_t)f->elements, RT_HOST);
     for (int64_t e = 0; e < f->elements; e++)
         f->c[e] = s->view.c + nek_like_element(config, s->view.c, e) * f->n3;

@@ -51,9 +51,10 @@ NEK_INLINE void along_rows(const int n, const int length, const double *restrict
     }
 }
 
-NEK_INLINE void element(const int n, const double *restrict D, const double *restrict Dt,
-                        const double *restrict G, const double *restrict u, double *restrict w)
+NEK_INLINE void element(const int n, const nek_tiles_t *m, const double *restrict G,
+                        const double *restrict u, double *restrict w)
 {
+    const double *restrict D = m->D, *restrict Dt = m->Dt;
     const int n2 = n * n, n3 = n2 * n;
     double ut[NEK_MAX_N3] __attribute__((aligned(64)));
 
@@ -72,27 +73,25 @@ NEK_INLINE void element(const int n, const double *restrict D, const double *res
 
 /* There is one function for each n, so that the constant reaches every loop bound above, and one
  * for any n. */
-typedef void element_fn(int n, const double *D, const double *Dt, const double *G, const double *u,
-                        double *w);
+typedef void element_fn(int n, const nek_tiles_t *m, const double *G, const double *u, double *w);
 
-static void lines_any(int n, const double *D, const double *Dt, const double *G, const double *u,
-                      double *w)
+static void lines_any(int n, const nek_tiles_t *m, const double *G, const double *u, double *w)
 {
-    element(n, D, Dt, G, u, w);
+    element(n, m, G, u, w);
 }
 
-#define DEFINE(N)                                                                    \
-    static void lines_##N(int n, const double *D, const double *Dt, const double *G, \
-                          const double *u, double *w)                                \
-    {                                                                                \
-        (void)n;                                                                     \
-        element(N, D, Dt, G, u, w);                                                  \
-    }                                                                                \
-    static void tiles_##N(int n, const double *D, const double *Dt, const double *G, \
-                          const double *u, double *w)                                \
-    {                                                                                \
-        (void)n;                                                                     \
-        nek_tiles_element(N, D, Dt, G, u, w, NULL);                                  \
+#define DEFINE(N)                                                                        \
+    static void lines_##N(int n, const nek_tiles_t *m, const double *G, const double *u, \
+                          double *w)                                                     \
+    {                                                                                    \
+        (void)n;                                                                         \
+        element(N, m, G, u, w);                                                          \
+    }                                                                                    \
+    static void tiles_##N(int n, const nek_tiles_t *m, const double *G, const double *u, \
+                          double *w)                                                     \
+    {                                                                                    \
+        (void)n;                                                                         \
+        nek_tiles_element(N, m, G, u, w, NULL);                                          \
     }
 NEK_FOR_EACH_N(DEFINE)
 
@@ -105,11 +104,11 @@ static element_fn *const element_of[NEK_MAX_N + 1][3] = {NEK_FOR_EACH_N(ENTRY)};
 static void every_element(const nek_view_t *view, element_fn *element_n, const double *u, double *w)
 {
     const int n = view->n, n3 = n * n * n;
-    double Dt[NEK_MAX_N * NEK_MAX_N];
-    nek_transpose(n, view->D, Dt);
+    nek_tiles_t m;
+    nek_tiles_set(n, view->D, &m);
 #pragma omp parallel for schedule(static)
     for (int64_t e = 0; e < view->elements; e++)
-        element_n(n, view->D, Dt, view->G + e * 6 * n3, u + e * n3, w + e * n3);
+        element_n(n, &m, view->G + e * 6 * n3, u + e * n3, w + e * n3);
 }
 
 void nek_tiles_ax(const nek_view_t *view, const double *u, double *w)

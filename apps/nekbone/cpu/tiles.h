@@ -12,6 +12,10 @@
  * instruction set. The rest of a row whose length is not a multiple of a vector uses shorter
  * vectors. Price: n, rows and strides must be constants, so each n has its own code.
  *
+ * GLL points are symmetric, so D(n-1-i, n-1-l) = -D(i, l). The sums u(l) + u(n-1-l) give what is odd
+ * in the derivative, the differences what is even: two products of half the size, along j and k.
+ * Along i half a line would not fill a vector, and its mirror image would have to be permuted.
+ *
  * Everything is inline. NEK_FOR_EACH_N makes a function for each n = 2 .. 24.
  */
 #ifndef NEK_TILES_H
@@ -42,47 +46,105 @@
 
 /* The most rows per tile: these, the vector of B and a broadcast value fit into the 16 registers of
  * AVX2. */
-enum { NEK_TILE_ROWS = 12 };
+enum { NEK_TILE_ROWS = 12, NEK_HALF_ROWS = NEK_TILE_ROWS / 2 };
 
 /* Vectors that may start at any double of an array. */
 typedef double nek_v2_t __attribute__((vector_size(16), aligned(8), may_alias));
 typedef double nek_v4_t __attribute__((vector_size(32), aligned(8), may_alias));
 typedef double nek_v8_t __attribute__((vector_size(64), aligned(8), may_alias));
 
-/* One product in a sum of two: A B with n products per value; lda and ldb are the distances between
- * rows, in doubles. */
+/* A product A B with n products per value, from row `from` on; if odd is not NULL, of D and B by
+ * halves, and A is the even one. */
 typedef struct {
-    const double *A, *B;
-    int n, lda, ldb;
+    const double *A, *odd, *B;
+    int n, from;
 } nek_pair_t;
 
-/* Computes C[r] (+)= sum_l A[r][l] B[l] over both pairs, for one vector of each row. */
+/* Sets M [n][n] or its transpose by halves: even [n/2][(n+1)/2] = (M(i, l) + M(i, n-1-l)) / 2, odd
+ * [(n+1)/2][n/2] with a minus. The middle of an odd n belongs to the even half of a line. */
+static inline void nek_halve(int n, const double *M, int transposed, double *even, double *odd)
+{
+    const int half = n / 2, most = (n + 1) / 2, row = transposed ? 1 : n,
+              column = transposed ? n : 1;
+    for (int i = 0; i < most; i++)
+        for (int l = 0; l < most; l++) {
+            const double a = M[i * row + l * column], b = M[i * row + (n - 1 - l) * column];
+            if (i < half)
+                even[i * most + l] = (a + b) / 2;
+            if (l < half)
+                odd[i * half + l] = (a - b) / 2;
+        }
+}
+
+/* Computes C = D B by halves, plus S if add, for one vector of some rows of the first half, and of
+ * their mirror images. B, S and C have the same number of columns. */
 /* clang-format off */
+#define NEK_HALVES(name, vector_t)                                                                 \
+    NEK_INLINE void name(const int rows, const int columns, const nek_pair_t p, const int column,  \
+                         const int add, const double *S, double *C)                                \
+    {                                                                                              \
+        const int half = p.n / 2, most = (p.n + 1) / 2;                                            \
+        const double *const B = p.B + column;                                                      \
+        vector_t even[NEK_HALF_ROWS], odd[NEK_HALF_ROWS];                                          \
+        NEK_TILE_UNROLL(6)                                                                         \
+        for (int r = 0; r < rows; r++) {                                                           \
+            odd[r] = even[r] = (vector_t){0};                                                      \
+            if (p.n % 2 && p.from + r < half)                                                      \
+                even[r] = p.A[(p.from + r) * most + half] *                                        \
+                          *(const vector_t *)(B + half * columns);                                 \
+        }                                                                                          \
+        NEK_TILE_UNROLL(2)                                                                         \
+        for (int l = 0; l < half; l++) {                                                           \
+            const vector_t a = *(const vector_t *)(B + l * columns);                               \
+            const vector_t b = *(const vector_t *)(B + (p.n - 1 - l) * columns);                   \
+            const vector_t sum = a + b, difference = a - b;                                        \
+            NEK_TILE_UNROLL(6)                                                                     \
+            for (int r = 0; r < rows; r++) {                                                       \
+                if (p.from + r < half)                                                             \
+                    even[r] += p.A[(p.from + r) * most + l] * sum;                                 \
+                odd[r] += p.odd[(p.from + r) * half + l] * difference;                             \
+            }                                                                                      \
+        }                                                                                          \
+        NEK_TILE_UNROLL(6)                                                                         \
+        for (int r = 0; r < rows; r++) {                                                           \
+            const int low = (p.from + r) * columns + column;                                       \
+            const int high = (p.n - 1 - p.from - r) * columns + column;                            \
+            vector_t at_low = odd[r] + even[r], at_high = odd[r] - even[r];                        \
+            if (add) {                                                                             \
+                at_low += *(const vector_t *)(S + low);                                            \
+                at_high += *(const vector_t *)(S + high);                                          \
+            }                                                                                      \
+            *(vector_t *)(C + low) = at_low;                                                       \
+            if (p.from + r < half)                                                                 \
+                *(vector_t *)(C + high) = at_high;                                                 \
+        }                                                                                          \
+    }
+
+/* Computes C = A B, plus S if add, for one vector of some rows. */
 #define NEK_TILE(name, vector_t)                                                                   \
-    NEK_INLINE void name(const int rows, const nek_pair_t p, const nek_pair_t q, const int column, \
-                         double *C, const int ldc, const int add)                                  \
+    NEK_HALVES(name##_halves, vector_t)                                                            \
+    NEK_INLINE void name(const int rows, const int columns, const nek_pair_t p, const int column,  \
+                         const int add, const double *S, double *C)                                \
     {                                                                                              \
         vector_t sum[NEK_TILE_ROWS];                                                               \
+        if (p.odd) {                                                                               \
+            name##_halves(rows, columns, p, column, add, S, C);                                    \
+            return;                                                                                \
+        }                                                                                          \
         NEK_TILE_UNROLL(12)                                                                        \
         for (int r = 0; r < rows; r++)                                                             \
-            sum[r] = add ? *(const vector_t *)(C + r * ldc + column) : (vector_t){0};              \
+            sum[r] = add ? *(const vector_t *)(S + (p.from + r) * columns + column)                \
+                         : (vector_t){0};                                                          \
         NEK_TILE_UNROLL(2)                                                                         \
         for (int l = 0; l < p.n; l++) {                                                            \
-            vector_t b = *(const vector_t *)(p.B + l * p.ldb + column);                            \
+            vector_t b = *(const vector_t *)(p.B + l * columns + column);                          \
             NEK_TILE_UNROLL(12)                                                                    \
             for (int r = 0; r < rows; r++)                                                         \
-                sum[r] += p.A[r * p.lda + l] * b;                                                  \
-        }                                                                                          \
-        NEK_TILE_UNROLL(2)                                                                         \
-        for (int l = 0; l < q.n; l++) {                                                            \
-            vector_t b = *(const vector_t *)(q.B + l * q.ldb + column);                            \
-            NEK_TILE_UNROLL(12)                                                                    \
-            for (int r = 0; r < rows; r++)                                                         \
-                sum[r] += q.A[r * q.lda + l] * b;                                                  \
+                sum[r] += p.A[(p.from + r) * p.n + l] * b;                                         \
         }                                                                                          \
         NEK_TILE_UNROLL(12)                                                                        \
         for (int r = 0; r < rows; r++)                                                             \
-            *(vector_t *)(C + r * ldc + column) = sum[r];                                          \
+            *(vector_t *)(C + (p.from + r) * columns + column) = sum[r];                           \
     }
 /* clang-format on */
 typedef double nek_v1_t;
@@ -90,59 +152,68 @@ NEK_TILE(nek_tile_1, nek_v1_t)
 NEK_TILE(nek_tile_2, nek_v2_t)
 NEK_TILE(nek_tile_4, nek_v4_t)
 NEK_TILE(nek_tile_8, nek_v8_t)
-#undef NEK_TILE
 
 /* Computes a row of tiles: all columns of a few rows. Unless C is added, the last columns are
  * computed by a vector that ends with the row: the values that it computes a second time are the
  * same. */
-NEK_INLINE void nek_tile_row(const int rows, const int columns, const nek_pair_t p,
-                             const nek_pair_t q, double *C, const int ldc, const int add)
+NEK_INLINE void nek_tile_row(const int rows, const int columns, const nek_pair_t p, const int add,
+                             const double *S, double *C)
 {
     int c = 0;
 #if defined(__AVX512F__)
     for (; c + 8 <= columns; c += 8)
-        nek_tile_8(rows, p, q, c, C, ldc, add);
-    if (!add && columns - c > 4 && columns >= 8) {
-        nek_tile_8(rows, p, q, columns - 8, C, ldc, add);
+        nek_tile_8(rows, columns, p, c, add, S, C);
+    if (!(add && S == C) && columns - c > 4 && columns >= 8) {
+        nek_tile_8(rows, columns, p, columns - 8, add, S, C);
         return;
     }
 #endif
 #if defined(__AVX__)
     for (; c + 4 <= columns; c += 4)
-        nek_tile_4(rows, p, q, c, C, ldc, add);
-    if (!add && columns - c > 2 && columns >= 4) {
-        nek_tile_4(rows, p, q, columns - 4, C, ldc, add);
+        nek_tile_4(rows, columns, p, c, add, S, C);
+    if (!(add && S == C) && columns - c > 2 && columns >= 4) {
+        nek_tile_4(rows, columns, p, columns - 4, add, S, C);
         return;
     }
 #endif
     for (; c + 2 <= columns; c += 2)
-        nek_tile_2(rows, p, q, c, C, ldc, add);
+        nek_tile_2(rows, columns, p, c, add, S, C);
     if (c < columns)
-        nek_tile_1(rows, p, q, c, C, ldc, add);
+        nek_tile_1(rows, columns, p, c, add, S, C);
 }
 
-/* Computes C[rows][columns] (+)= A B of p + A B of q; C does not overlap the others. */
-NEK_INLINE void nek_tiles_2(const int rows, const int columns, nek_pair_t p, nek_pair_t q,
-                            double *C, const int ldc, const int add)
+/* Computes all rows, by equal tiles of `limit` at most, as few as possible. */
+NEK_INLINE void nek_tile_rows(const int rows, const int limit, const int columns, nek_pair_t p,
+                              const int add, const double *S, double *C)
 {
-    /* equal tiles, as few as possible: one or two for n rows */
-    const int tiles = (rows + NEK_TILE_ROWS - 1) / NEK_TILE_ROWS, most = (rows + tiles - 1) / tiles;
-    int r = 0;
-    for (; r + most <= rows; r += most) {
-        nek_tile_row(most, columns, p, q, C + r * ldc, ldc, add);
-        p.A += most * p.lda;
-        q.A += most * q.lda;
-    }
+    const int tiles = (rows + limit - 1) / limit, most = (rows + tiles - 1) / tiles;
+    for (; p.from + most <= rows; p.from += most)
+        nek_tile_row(most, columns, p, add, S, C);
     if (rows % most)
-        nek_tile_row(rows % most, columns, p, q, C + r * ldc, ldc, add);
+        nek_tile_row(rows % most, columns, p, add, S, C);
 }
 
-/* Computes C[rows][columns] (+)= A[rows][n] B[n][columns], all dense. */
+/* Computes C[rows][columns] (+)= A[rows][n] B[n][columns]; C does not overlap the others. */
 NEK_INLINE void nek_tiles(const int rows, const int columns, const int n, const double *A,
                           const double *B, double *C, const int add)
 {
-    const nek_pair_t p = {A, B, n, n, columns}, none = {A, B, 0, 0, 0};
-    nek_tiles_2(rows, columns, p, none, C, columns, add);
+    const nek_pair_t p = {A, NULL, B, n, 0};
+    nek_tile_rows(rows, NEK_TILE_ROWS, columns, p, add, C, C);
+}
+
+/* D, its transpose, and both by halves. */
+typedef struct {
+    double D[NEK_MAX_N * NEK_MAX_N], Dt[NEK_MAX_N * NEK_MAX_N];
+    double even[2][NEK_MAX_N * NEK_MAX_N / 4], odd[2][NEK_MAX_N * NEK_MAX_N / 4];
+} nek_tiles_t;
+
+/* Computes C[n][columns] = D B[n][columns], or D^T B; add: plus S, which may be C. */
+NEK_INLINE void nek_tiles_halves(const int n, const int columns, const nek_tiles_t *m,
+                                 const int transposed, const double *B, const int add,
+                                 const double *S, double *C)
+{
+    const nek_pair_t p = {m->even[transposed], m->odd[transposed], B, n, 0};
+    nek_tile_rows((n + 1) / 2, NEK_HALF_ROWS, columns, p, add, S, C);
 }
 
 /* What the next element will read: factors [6][n^3] and three vectors [n^3]. */
@@ -178,28 +249,28 @@ NEK_INLINE void nek_apply_factors(const int points, const int apart, const doubl
     }
 }
 
-/* Computes w = D^T G D u of one element. Dt is D transposed. ahead: what to prefetch; may be NULL.
- */
-NEK_INLINE void nek_tiles_element(const int n, const double *__restrict__ D,
-                                  const double *__restrict__ Dt, const double *__restrict__ G,
+/* Computes w = D^T G D u of one element. ahead: what to prefetch; may be NULL. */
+NEK_INLINE void nek_tiles_element(const int n, const nek_tiles_t *m, const double *__restrict__ G,
                                   const double *__restrict__ u, double *__restrict__ w,
                                   const nek_ahead_t *ahead)
 {
     const int n2 = n * n, n3 = n2 * n;
     double ut[NEK_MAX_N3] __attribute__((aligned(64)));
-    nek_tiles(n, n2, n, D, u, ut, 0);
+    nek_tiles_halves(n, n2, m, 0, u, 0, ut, ut);
     for (int k = 0; k < n; k++) { /* ur and us of one layer never leave L1 */
         double ur[NEK_MAX_N * NEK_MAX_N] __attribute__((aligned(64)));
         double us[NEK_MAX_N * NEK_MAX_N] __attribute__((aligned(64)));
+        double own[NEK_MAX_N * NEK_MAX_N] __attribute__((aligned(64)));
+        double *const wr = n % 2 ? own : w + k * n2; /* apart, so that vectors may overlap */
         if (ahead)
             nek_prefetch_layer(n, ahead, k);
-        nek_tiles(n, n, n, u + k * n2, Dt, ur, 0);
-        nek_tiles(n, n, n, D, u + k * n2, us, 0);
+        nek_tiles(n, n, n, u + k * n2, m->Dt, ur, 0);
+        nek_tiles_halves(n, n, m, 0, u + k * n2, 0, us, us);
         nek_apply_factors(n2, n3, G + k * n2, ur, us, ut + k * n2);
-        const nek_pair_t along_i = {ur, D, n, n, n}, along_j = {Dt, us, n, n, n};
-        nek_tiles_2(n, n, along_i, along_j, w + k * n2, n, 0);
+        nek_tiles(n, n, n, ur, m->D, wr, 0);
+        nek_tiles_halves(n, n, m, 1, us, 1, wr, w + k * n2);
     }
-    nek_tiles(n, n2, n, Dt, ut, w, 1);
+    nek_tiles_halves(n, n2, m, 1, ut, 1, w, w);
 }
 
 #ifdef __cplusplus
@@ -215,6 +286,15 @@ static inline void nek_transpose(int n, const double *D, double *Dt)
     for (int i = 0; i < n; i++)
         for (int l = 0; l < n; l++)
             Dt[l * n + i] = D[i * n + l];
+}
+
+static inline void nek_tiles_set(int n, const double *D, nek_tiles_t *m)
+{
+    for (int q = 0; q < n * n; q++)
+        m->D[q] = D[q];
+    nek_transpose(n, D, m->Dt);
+    for (int t = 0; t < 2; t++)
+        nek_halve(n, D, t, m->even[t], m->odd[t]);
 }
 
 #endif

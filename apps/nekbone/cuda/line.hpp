@@ -15,6 +15,7 @@
 #define NEK_LINE_HPP
 
 #include <type_traits>
+#include "../cpu/tiles.h"
 #include "../precond/grid.h"
 
 /* Calls f(std::integral_constant<int, n>()) for n = 2 .. most; false if n is not among them. */
@@ -30,8 +31,7 @@ template <int most, int N = NEK_MIN_N, class F> bool nek_fixed_n(int n, F f)
     }
 }
 
-/* D in [0] and its transpose in [1], by halves: even(i, l) = (D(i, l) + D(i, n-1-l)) / 2, odd with
- * a minus. The middle of an odd n belongs to the even half of a line. */
+/* D in [0] and its transpose in [1], by halves (tiles.h). */
 template <int n, class T = double> struct nek_halves {
     static constexpr int half = n / 2, most = (n + 1) / 2;
     T even[2][half * most], odd[2][most * half];
@@ -39,18 +39,14 @@ template <int n, class T = double> struct nek_halves {
 
 template <int n, class T = double> nek_halves<n, T> nek_halve(const double *D)
 {
-    constexpr int half = n / 2, most = (n + 1) / 2;
+    nek_halves<n> exact;
     nek_halves<n, T> h;
     for (int t = 0; t < 2; t++) {
-        auto at = [=](int i, int l) { return t ? D[l * n + i] : D[i * n + l]; };
-        for (int i = 0; i < most; i++)
-            for (int l = 0; l < most; l++) {
-                if (i < half)
-                    h.even[t][i * most + l] =
-                        l == n - 1 - l ? at(i, l) : (at(i, l) + at(i, n - 1 - l)) / 2;
-                if (l < half)
-                    h.odd[t][i * half + l] = (at(i, l) - at(i, n - 1 - l)) / 2;
-            }
+        nek_halve(n, D, t, exact.even[t], exact.odd[t]);
+        for (int q = 0; q < h.half * h.most; q++) {
+            h.even[t][q] = exact.even[t][q];
+            h.odd[t][q] = exact.odd[t][q];
+        }
     }
     return h;
 }

@@ -53,13 +53,14 @@ void by_teams(const nek_view_t *view, const double *u, double *w)
 
 void by_vectors(const nek_view_t *view, const double *u, double *w)
 {
-    double transposed[NEK_MAX_N * NEK_MAX_N];
-    const double *D = view->D, *G = view->G, *Dt = transposed;
-    nek_transpose(view->n, D, transposed);
+    nek_tiles_t matrices;
+    const nek_tiles_t *m = &matrices;
+    const double *G = view->G;
+    nek_tiles_set(view->n, view->D, &matrices);
     nek_fixed_n<NEK_MAX_N>(view->n, [=](auto n) {
         constexpr int64_t n3 = n() * n() * n();
         rt_kokkos::host_for("nekbone ax", view->elements, [=](int64_t e) {
-            nek_tiles_element(n(), D, Dt, G + e * 6 * n3, u + e * n3, w + e * n3, nullptr);
+            nek_tiles_element(n(), m, G + e * 6 * n3, u + e * n3, w + e * n3, nullptr);
         });
     });
 }

@@ -34,8 +34,8 @@ static void add_fused_lines(const nek_config_t *config, double iterations, doubl
                             rt_work_t *work)
 {
     const double V = nek_single_points(config, (double)config->degree), n = config->n;
-    /* flops: operator 6 (n + n/2) + 15; x and p 5, shift and mask 2, p.v 2 */
-    rt_work_add(work, "element", iterations, (9 * n + 24) * P, 8 * VALUE * P + 4 * has_z * V,
+    /* flops: operator 6 (n + 2) + 15; x and p 5, shift and mask 2, p.v 2 */
+    rt_work_add(work, "element", iterations, (6 * n + 36) * P, 8 * VALUE * P + 4 * has_z * V,
                 3 * VALUE * P);
     rt_work_add(work, "update", iterations, P + 4 * V, VALUE * (P + V), (VALUE + 4) * V);
     if (has_z)
