@@ -66,7 +66,7 @@ nekbone_kokkos_sources = \
 nekbone_openacc_sources = \
 	apps/nekbone/openacc/openacc.c \
 	apps/nekbone/openacc/vectors.c
-EXTRA_DIST += apps/nekbone/cuda/line.hpp apps/nekbone/kokkos/element.hpp $(nekbone_kokkos_sources) $(nekbone_openacc_sources)
+EXTRA_DIST += apps/nekbone/cuda/line.hpp apps/nekbone/cuda/trilinear.h apps/nekbone/kokkos/element.hpp $(nekbone_kokkos_sources) $(nekbone_openacc_sources)
 if HAVE_KOKKOS
 apps_nekbone_libnekbone_a_LIBADD += $(nekbone_kokkos_sources:.cpp=.o)
 endif

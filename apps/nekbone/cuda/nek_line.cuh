@@ -72,11 +72,23 @@ template <int n, class T = double> struct nek_place {
     }
 };
 
+/* Applies G at point k of the column; factors.load(k, g) gives rr rs rt ss st tt. */
+template <class Factors, class T>
+__device__ __forceinline__ void nek_apply(const Factors &factors, int k, T &r, T &s, T &t)
+{
+    T g[6];
+    factors.load(k, g);
+    const T wr = r, ws = s;
+    r = g[0] * wr + g[1] * ws + g[2] * t;
+    s = g[1] * wr + g[3] * ws + g[4] * t;
+    t = g[2] * wr + g[4] * ws + g[5] * t;
+}
+
 /* Computes w = D^T G D u on the columns of a block's elements. All threads must call it.
- * factors.wait() is called before the first factors.load(k, g), which gives rr rs rt ss st tt of
- * point k of the column; factors.used() is called after the last load of all threads. The shared
- * memory may be used again after a barrier. early: the products along the column are formed while
- * other warps wait for their factors, which takes registers, not while the next turn's are fetched. */
+ * factors.wait() is called before the first nek_apply(factors, ...), factors.used() after the last
+ * of all threads. The shared memory may be used again after a barrier. early: the products along the
+ * column are formed while other warps wait for their factors, which takes registers, not while the
+ * next turn's are fetched. */
 template <int n, bool early = false, class T, class Factors>
 __device__ __forceinline__ void nek_line_operator(const nek_halves<n, T> &D,
                                                   const nek_place<n, T> &at, Factors &factors,
@@ -107,14 +119,8 @@ __device__ __forceinline__ void nek_line_operator(const nek_halves<n, T> &D,
     factors.wait();
     if (at.active) {
 #pragma unroll
-        for (int k = 0; k < n; k++) {
-            T g[6];
-            factors.load(k, g);
-            const T wr = r[k * r_step], ws = s[k * s_step];
-            r[k * r_step] = g[0] * wr + g[1] * ws + g[2] * wt[k];
-            s[k * s_step] = g[1] * wr + g[3] * ws + g[4] * wt[k];
-            wt[k] = g[2] * wr + g[4] * ws + g[5] * wt[k];
-        }
+        for (int k = 0; k < n; k++)
+            nek_apply(factors, k, r[k * r_step], s[k * s_step], wt[k]);
         if constexpr (early)
             nek_line_product<1>(D, wt, w);
     }
