@@ -80,7 +80,7 @@ static inline void flow_destroy(flow_t *t)
         rt_free(arrays[k], RT_HOST);
     mcpi_geometry_destroy(t->geometry);
     mcpi_part_destroy(t->part);
-    RT_FREE_ALL(RT_HOST, t->order->start, t->order->row, t->order);
+    RT_FREE_ALL(RT_HOST, t->order->start, t->order->row, t->order->curve, t->order);
     RT_FREE(t->colour, RT_HOST);
     mcpi_source_destroy(t->source);
 }

@@ -82,8 +82,7 @@ static void open_ranks(ranks_t *p, const mcpi_graph_t *graph, const int32_t *own
         k->blocks = MOST_BLOCKS - 2 * r;
         k->chunks = cut(k->part);
         k->block = RT_NEW(uint16_t, (size_t)k->part->rows, RT_HOST);
-        if (k->block)
-            memset(k->block, 0xff, (size_t)k->part->rows * sizeof *k->block);
+        rt_fill(k->block, RT_HOST, 0xff, (size_t)k->part->rows * sizeof *k->block);
         k->share = mcpi_shares_new(k->part, &k->chunks, k->blocks, k->block);
         p->first[r + 1] = p->first[r] + k->blocks;
     }
@@ -100,37 +99,38 @@ static void close_ranks(ranks_t *p)
     for (int r = 0; r < RANKS; r++) {
         rank_t *k = &p->rank[r];
         RT_FREE_ALL(RT_HOST, k->chunks.first_row, k->chunks.colour, k->chunks.interior,
-                    k->chunks.offset, k->share, k->block, k->home);
+                    k->chunks.order, k->chunks.offset, k->share, k->block, k->home);
         RT_FREE_ALL(RT_HOST, k->near.start, k->near.far, k->near.near);
         mcpi_part_destroy(k->part);
     }
 }
 
-/* Checks a block's share of a colour: its chunks' rows are the block's, those that other ranks need come
- * first, and it is not much more than those of other blocks. Returns its chunks. */
-static int32_t check_share(const rank_t *k, int colours, int b, int c)
+/* Checks a block's share of a colour: whose its rows are, and which come first. Returns its cost. */
+static uint32_t check_share(const rank_t *k, int colours, int b, int c)
 {
     const mcpi_share_t *share = &k->share[b * colours + c];
-    const int32_t all = k->chunks.colour[c + 1] - k->chunks.colour[c];
-    int64_t bad = share->chunks > all / k->blocks + 2;
+    uint32_t bad = 0, all = 0;
     for (int32_t n = 0; n < share->chunks; n++) {
         const bool boundary = n < share->boundaries;
-        const int32_t chunk =
-            boundary ? share->boundary + n : share->interior + n - share->boundaries;
-        bad += boundary != (chunk < k->chunks.interior[c]);
-        for (int32_t i = k->chunks.first_row[chunk]; i < k->chunks.first_row[chunk + 1]; i++) {
+        const int32_t at = boundary ? share->boundary + n : share->interior + n - share->boundaries,
+                      chunk = k->chunks.order[at], *row = &k->chunks.first_row[chunk];
+        bool awaited = false;
+        all += k->chunks.offset[chunk + 1] - k->chunks.offset[chunk];
+        for (int32_t i = row[0]; i < row[1]; i++) {
             bool needed = false; /* by another rank: the graph is symmetric */
-            for (int64_t e = k->part->start[i]; e < k->part->start[i + 1]; e++)
+            for (int64_t e = k->part->start[i]; e < k->part->start[i + 1]; e++) {
                 needed |= k->part->column[e] >= k->part->rows;
+                awaited |= needed || k->block[k->part->column[e]] != b;
+            }
             bad += k->block[i] != b || needed != boundary;
         }
+        bad += awaited != (n < share->awaited);
     }
     CHECK(bad == 0);
-    return share->chunks;
+    return all;
 }
 
-/* Every chunk is of one block; and a block waits for those that update neighbours of its rows, and no
- * others. */
+/* Every chunk is of one block, which waits for those that update neighbours of its rows alone. */
 static void check_lists(const ranks_t *p)
 {
     enum { ALL = RANKS * MOST_BLOCKS };
@@ -146,17 +146,19 @@ static void check_lists(const ranks_t *p)
                                             : p->first[k->home[ghost].rank] + k->home[ghost].block;
                 wanted[mine][other] = mine != other;
             }
-        int32_t chunks = 0;
+        uint32_t all = 0, whole = k->chunks.offset[k->chunks.chunks];
         for (int b = 0; b < k->blocks; b++) {
+            const uint32_t before = all;
             for (int c = 0; c < p->colours; c++)
-                chunks += check_share(k, p->colours, b, c);
+                all += check_share(k, p->colours, b, c);
+            bad += all - before > whole / k->blocks + p->colours * LENGTH * BLOCKS;
             for (int32_t i = k->near.start[b]; i < k->near.start[b + 1]; i++) {
                 const int32_t other = k->near.near[i];
                 near[p->first[r] + b][other]++;
                 bad += (other < p->first[r] || other >= p->first[r + 1]) != (i >= k->near.far[b]);
             }
         }
-        CHECK(chunks == k->chunks.chunks);
+        CHECK(all == whole);
     }
     CHECK(bad == 0 && memcmp(near, wanted, sizeof near) == 0);
 }

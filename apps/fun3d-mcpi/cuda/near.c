@@ -18,6 +18,7 @@ mcpi_chunks_t mcpi_cut_rows(const mcpi_part_t *part, int64_t rows, int64_t block
     mcpi_chunks_t k = {.first_row = RT_NEW(int32_t, most, RT_HOST),
                        .colour = RT_NEW(int32_t, colours + 1, RT_HOST),
                        .interior = RT_NEW(int32_t, colours, RT_HOST),
+                       .order = RT_NEW(int32_t, most, RT_HOST),
                        .offset = RT_NEW(uint32_t, most, RT_HOST)};
     for (int c = 0; c < part->colours; c++) {
         const int64_t ends[2] = {part->boundary_end[c], part->colour_start[c + 1]};
@@ -35,6 +36,7 @@ mcpi_chunks_t mcpi_cut_rows(const mcpi_part_t *part, int64_t rows, int64_t block
                           "%lld: use --rung six-rows",
                           (long long)row, (long long)(part->start[row + 1] - part->start[row]),
                           (long long)blocks);
+                k.order[k.chunks] = k.chunks;
                 k.first_row[k.chunks++] = (int32_t)row;
                 row = next;
             }
@@ -47,36 +49,68 @@ mcpi_chunks_t mcpi_cut_rows(const mcpi_part_t *part, int64_t rows, int64_t block
 
 /* --- which rows a block updates --- */
 
-/* A chunk goes to the block in whose share its middle is. */
+/* With so many chunks per block and colour it pays to cut the curve once for all colours: few rows
+ * are awaited, and blocks that are late in one colour are early in another. */
+enum { MANY = 100 };
+
+/* Fills block[rows] for the chunks first .. end - 1: a chunk goes to the block on whose piece of the
+ * curve its middle is. Pieces cost the same. */
+static void cut_curve(const mcpi_part_t *part, const mcpi_chunks_t *chunks, int32_t first,
+                      int32_t end, uint64_t blocks, uint16_t *block)
+{
+    const size_t all = (size_t)(part->rows + part->ghosts) + 1;
+    const int32_t *row = chunks->first_row;
+    uint64_t *before = RT_NEW(uint64_t, all, RT_HOST);
+    rt_fill(before, RT_HOST, 0, all * sizeof *before);
+    for (int32_t k = first; k < end; k++)
+        before[part->along[row[k]] + 1] = chunks->offset[k + 1] - chunks->offset[k];
+    for (size_t i = 1; i < all; i++)
+        before[i] += before[i - 1];
+    for (int32_t k = first; k < end; k++) {
+        const uint64_t *at = before + part->along[row[k]];
+        for (int32_t i = row[k]; i < row[k + 1]; i++)
+            block[i] = (uint16_t)((at[0] + at[1]) * blocks / (2 * before[all - 1]));
+    }
+    RT_FREE(before, RT_HOST);
+}
+
+/* Returns whether rows of a chunk have neighbours that another block updates. */
+static bool is_awaited(const mcpi_part_t *part, const mcpi_chunks_t *chunks, const uint16_t *block,
+                       int32_t chunk)
+{
+    const int32_t *row = chunks->first_row + chunk;
+    for (int64_t k = part->start[row[0]]; k < part->start[row[1]]; k++)
+        if (part->column[k] >= part->rows || block[part->column[k]] != block[row[0]])
+            return true;
+    return false;
+}
+
 mcpi_share_t *mcpi_shares_new(const mcpi_part_t *part, const mcpi_chunks_t *chunks, int blocks,
                               uint16_t *block)
 {
     const int colours = part->colours;
-    const uint32_t *offset = chunks->offset;
+    const int32_t *row = chunks->first_row;
     mcpi_share_t *share = RT_NEW(mcpi_share_t, (size_t)blocks * (size_t)colours, RT_HOST);
+    const int together = chunks->chunks < MANY * blocks * colours ? 1 : colours;
+    for (int c = 0; c < colours; c += together)
+        cut_curve(part, chunks, chunks->colour[c], chunks->colour[c + together], (uint64_t)blocks,
+                  block);
+#pragma omp parallel for schedule(static)
     for (int c = 0; c < colours; c++) {
-        const uint64_t all = offset[chunks->colour[c + 1]] - offset[chunks->colour[c]];
         int32_t boundary = chunks->colour[c], interior = chunks->interior[c];
-        uint64_t given = 0; /* twice what it costs */
         for (int b = 0; b < blocks; b++) {
             mcpi_share_t *s = &share[b * colours + c];
             *s = (mcpi_share_t){.boundary = boundary, .interior = interior};
-            while (boundary < chunks->interior[c] || interior < chunks->colour[c + 1]) {
-                const bool next = boundary < chunks->interior[c] &&
-                                  (interior == chunks->colour[c + 1] ||
-                                   part->global[chunks->first_row[boundary]] <
-                                       part->global[chunks->first_row[interior]]);
-                const int32_t chunk = next ? boundary : interior;
-                const uint64_t cost = offset[chunk + 1] - offset[chunk];
-                if ((given + cost) * (uint64_t)blocks > 2 * all * (uint64_t)(b + 1))
-                    break;
-                given += 2 * cost;
-                for (int32_t i = chunks->first_row[chunk]; i < chunks->first_row[chunk + 1]; i++)
-                    block[i] = (uint16_t)b;
-                *(next ? &boundary : &interior) += 1;
-            }
+            while (boundary < chunks->interior[c] && block[row[boundary]] == b)
+                boundary++;
+            while (interior < chunks->colour[c + 1] && block[row[interior]] == b)
+                interior++;
             s->boundaries = boundary - s->boundary;
             s->chunks = s->boundaries + interior - s->interior;
+            int32_t at = s->interior, end = interior; /* the others are stored from the end */
+            for (int32_t k = s->interior; k < interior; k++)
+                chunks->order[is_awaited(part, chunks, block, k) ? at++ : --end] = k;
+            s->awaited = s->boundaries + at - s->interior;
         }
     }
     return share;
@@ -130,21 +164,16 @@ mcpi_near_t mcpi_near_new(const mcpi_part_t *part, const uint16_t *block, const 
     const size_t blocks = (size_t)(end - own), all = (size_t)first[ranks];
     uint8_t *is_near = RT_NEW(uint8_t, blocks * all, RT_HOST);
     mcpi_near_t lists = {.start = RT_NEW(int32_t, blocks + 1, RT_HOST),
-                         .far = RT_NEW(int32_t, blocks, RT_HOST)};
+                         .far = RT_NEW(int32_t, blocks, RT_HOST),
+                         .near = RT_NEW(int32_t, blocks * all, RT_HOST)};
     int32_t n = 0;
     memset(is_near, 0, blocks * all);
     find_near(part, block, home, first, own, all, is_near);
-    for (size_t b = 0; b < blocks; b++)
-        is_near[b * all + (size_t)own + b] = 0;
-    for (size_t at = 0; at < blocks * all; at++)
-        n += is_near[at];
-    lists.near = RT_NEW(int32_t, (size_t)n, RT_HOST);
-    n = 0;
     for (size_t b = 0; b < blocks; b++) {
         const uint8_t *of = is_near + b * all;
         lists.start[b] = n;
         for (int32_t other = own; other < end; other++)
-            if (of[other])
+            if (of[other] && other != own + (int32_t)b)
                 lists.near[n++] = other;
         lists.far[b] = n;
         for (int32_t other = 0; other < (int32_t)all; other++)

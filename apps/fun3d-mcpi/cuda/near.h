@@ -18,23 +18,25 @@ typedef struct {
     int32_t *first_row; /* [chunks + 1] */
     int32_t *colour;    /* [colours + 1] first chunk of each colour */
     int32_t *interior;  /* [colours] first interior chunk of each colour */
-    uint32_t *offset;   /* [chunks + 1] what chunk k costs is offset[k + 1] - offset[k] */
+    int32_t *order;     /* [chunks] the chunks as they are stored */
+    uint32_t *offset;   /* [chunks + 1] chunk order[k] costs offset[k + 1] - offset[k] */
     int chunks;
 } mcpi_chunks_t;
 
 /* Cuts the rows into chunks of at most that number of rows and blocks. Dies if a row has more blocks.
- * The caller fills offset. All arrays are the caller's. */
+ * They are stored as they are numbered. The caller fills offset. All arrays are the caller's. */
 mcpi_chunks_t mcpi_cut_rows(const mcpi_part_t *part, int64_t rows, int64_t blocks);
 
-/* What a block updates of one colour: `boundaries` chunks from chunk `boundary` on, and then the
- * others of its `chunks`, from chunk `interior` on. */
+/* What a block updates of one colour: `boundaries` stored chunks from `boundary` on, and then the
+ * others of its `chunks`, from `interior` on. Other blocks wait for the first `awaited` of them,
+ * which have neighbours that another block updates. */
 typedef struct {
-    int32_t boundary, boundaries, interior, chunks;
+    int32_t boundary, boundaries, interior, chunks, awaited;
 } mcpi_share_t;
 
-/* Gives each block a range of each colour in the order of global rows, so that a block's rows of
- * all colours are neighbours; ranges cost about the same. Returns share[blocks * colours], by
- * block, and fills block[part->rows] with the block that updates each row. */
+/* Gives each block a piece of the curve through the rows; pieces cost about the same, in all colours
+ * together or in each. Returns share[blocks * colours], by block, fills block[part->rows] with the
+ * block that updates each row, and sets the order. */
 mcpi_share_t *mcpi_shares_new(const mcpi_part_t *part, const mcpi_chunks_t *chunks, int blocks,
                               uint16_t *block);
 

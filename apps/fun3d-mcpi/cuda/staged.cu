@@ -8,13 +8,12 @@
  * up. A row of blocks of 8 to 15 may take several records, of few blocks each: a lane takes an
  * entry of a block, and keeps its sum until the row ends. Only dQ is gathered from memory, through
  * L1: the chunks of a multiprocessor are neighbours and need the same dQ again and again. With few
- * warps per multiprocessor no other warp hides a wait, so a warp requests early: during one
- * record, dQ of the next is being loaded into registers, and so is the position of the record
- * after that. A colour waits for the one before only where there are neighbours, and the kernel
- * does all sweeps without the host, on several GPUs as on one (staged_steps.cuh). Advantage:
- * memory sees long, regular reads, whatever the lengths of the rows. Price: O is packed at set-up
- * and cannot be shared with other rungs; a row of smaller blocks must fit into a record; blocks
- * wait for each other once per colour.
+ * warps per multiprocessor no other warp hides a wait, so a warp requests early: while it adds up
+ * and solves, dQ of the next record is being loaded into registers, and so is the position of the
+ * record after that. Rows that other blocks wait for come first in a colour, and the kernel does
+ * all sweeps without the host, on several GPUs as on one (staged_steps.cuh). Advantage: memory sees
+ * long, regular reads, whatever the lengths of the rows. Price: O is packed at set-up and cannot be
+ * shared with other rungs; a row of smaller blocks must fit into a record.
  */
 #include "config.h"
 #include <algorithm>
@@ -41,19 +40,18 @@ template <class K> struct chunk_t {
     }
 };
 
-template <class K> static mcpi_chunks_t new_chunks(const mcpi_part_t *part)
+/* Fills the offsets of the chunks in their order, in units of 16 bytes. */
+template <class K> static void place_chunks(const mcpi_part_t *part, const mcpi_chunks_t &chunks)
 {
-    mcpi_chunks_t chunks = mcpi_cut_rows(part, K::rows, K::split ? INT64_MAX : K::blocks);
     uint64_t units = 0;
     chunks.offset[0] = 0;
     for (int k = 0; k < chunks.chunks; k++) {
-        const chunk_t<K> chunk(part, chunks, k);
+        const chunk_t<K> chunk(part, chunks, chunks.order[k]);
         units += (chunk.last_at + chunk.last.end) / 16;
         RT_EXPECT(units <= UINT32_MAX, RT_MEMORY, "records of more than 64 GiB on one rank: %s",
                   "use more ranks");
         chunks.offset[k + 1] = static_cast<uint32_t>(units);
     }
-    return chunks;
 }
 
 /* Packs a record of rows row .. end - 1 and of `blocks` blocks. */
@@ -115,7 +113,7 @@ static void new_records(const mcpi_system_t *system, const mcpi_sends_t &sends,
     uint64_t *O_at = RT_NEW(uint64_t, rows, RT_HOST), *LU_at = RT_NEW(uint64_t, rows, RT_HOST);
 #pragma omp parallel for schedule(static)
     for (int k = 0; k < chunks.chunks; k++) {
-        const chunk_t<K> chunk(part, chunks, k);
+        const chunk_t<K> chunk(part, chunks, chunks.order[k]);
         uint64_t at = 16 * static_cast<uint64_t>(chunks.offset[k]);
         for (int64_t b = 0; b < chunk.before; b += K::blocks, at += 16 * K::part)
             pack<K>(system, sends, chunk.row, chunk.row, chunk.first + b, K::blocks, record + at);
@@ -143,12 +141,15 @@ template <class K> static void set_up_of(mcpi_view_t *view)
 {
     mcpi_staged_data_t *data = RT_NEW(mcpi_staged_data_t, 1, RT_HOST);
     *data = {};
-    data->chunks = new_chunks<K>(view->system->part);
+    const mcpi_part_t *part = view->system->part;
+    data->chunks = mcpi_cut_rows(part, K::rows, K::split ? INT64_MAX : K::blocks);
+    place_chunks<K>(part, data->chunks);
     data->blocks = resident_blocks<K>();
     mcpi_sends_t sends = mcpi_staged_connect(view, data, sizeof(typename K::Q));
+    place_chunks<K>(part, data->chunks);
     new_records<K>(view->system, sends, data);
     RT_FREE_ALL(RT_HOST, sends.start, sends.to, data->chunks.colour, data->chunks.interior,
-                data->chunks.offset);
+                data->chunks.order, data->chunks.offset);
     view->data = data;
 }
 
@@ -246,7 +247,7 @@ static void all_sweeps(const mcpi_view_t *view, int64_t sweeps, void *dq)
 }
 
 /* Records have what the system has, and 32 to 77 bytes each; a chunk has at least 2 or 3 rows, or
- * one, in records of at least 4800 bytes of O (staged_t). */
+ * one, in records of at least 2560 bytes of O (staged_t). */
 static void memory(const mcpi_config_t *config, double bytes[RT_SPACES])
 {
     const double nb = static_cast<double>(config->nb),
@@ -256,7 +257,7 @@ static void memory(const mcpi_config_t *config, double bytes[RT_SPACES])
                      mcpi_type_size(static_cast<mcpi_type_t>(config->offdiagonal)));
     const bool split = config->nb > MCPI_FIXED_NB;
     const double padded = config->nb % 2 || split ? nb * nb : nb * nb + 2;
-    const double heads = split ? rows * 77 + blocks * 77 * size * nb * nb / 4800 : rows * 32;
+    const double heads = split ? rows * 77 + blocks * 77 * size * nb * nb / 2560 : rows * 32;
     const double records = blocks * (4 + size * padded) + rows * 8 * (nb * nb + nb) + heads;
     bytes[RT_DEVICE] += records + rows * 8 * (nb + 3) + rows * 4;
     bytes[RT_HOST] += records + rows * (3 * 8 + 4 * 4);

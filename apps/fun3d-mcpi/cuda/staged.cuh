@@ -95,11 +95,11 @@ __device__ __forceinline__ void gather_record(const unsigned char *record, const
 }
 
 /* Computes dQ of the rows of a record, whose values of dQ are in product, a lane per block; it goes
- * to `right`. */
-template <class K>
+ * to `right`. Calls next() when the blocks are multiplied. */
+template <class K, class Next>
 __device__ __forceinline__ void whole_rows(const unsigned char *record, mcpi_record_layout_t at,
                                            mcpi_record_head_t head, typename K::Sum *product,
-                                           double *right, int lane)
+                                           double *right, int lane, Next next)
 {
     using Sum = typename K::Sum;
     constexpr int nb = K::nb;
@@ -119,6 +119,7 @@ __device__ __forceinline__ void whole_rows(const unsigned char *record, mcpi_rec
         for (int i = 0; i < nb; i++)
             product[b * nb + i] = sum[i];
     }
+    next();
     __syncwarp();
     for (int t = lane; t < head.rows * nb; t += 32) {
         const int end = start[t / nb + 1];
@@ -143,10 +144,11 @@ __device__ __forceinline__ void whole_rows(const unsigned char *record, mcpi_rec
 
 /* The same of a part of a row, a lane per entry of a block. sum: this lane's, from record to
  * record; 0 after the last of a row, which alone computes dQ. */
-template <class K>
+template <class K, class Next>
 __device__ __forceinline__ void part_of_row(const unsigned char *record, mcpi_record_layout_t at,
                                             mcpi_record_head_t head, const typename K::Sum *product,
-                                            double *right, typename K::Sum &sum, int lane)
+                                            double *right, typename K::Sum &sum, int lane,
+                                            Next next)
 {
     using Sum = typename K::Sum;
     constexpr int nb = K::nb;
@@ -164,6 +166,7 @@ __device__ __forceinline__ void part_of_row(const unsigned char *record, mcpi_re
                 sum, lane, [&](int k) { return static_cast<Sum>(mcpi_widen(O[b * K::nb2 + k])); },
                 [&](int p) { return x[p / K::vector].at[p % K::vector]; });
         }
+    next();
     if (head.rows == 0)
         return;
     const double *LU = reinterpret_cast<const double *>(record + at.LU);
@@ -181,8 +184,8 @@ __device__ __forceinline__ void part_of_row(const unsigned char *record, mcpi_re
     sum = 0;
 }
 
-/* Computes dQ of the rows of a record that is in shared memory, from the dQ in x. Calls next() as
- * soon as x is free. copies: NULL stores nothing on other GPUs. */
+/* Computes dQ of the rows of a record that is in shared memory, from the dQ in x. Calls next() when
+ * x is free and blocks are multiplied: the next record has had that time to arrive. copies: NULL stores nothing on other GPUs. */
 template <class K, class Next>
 __device__ __forceinline__ void
 sweep_record(const unsigned char *record, typename K::Sum *product, double *right,
@@ -204,12 +207,11 @@ sweep_record(const unsigned char *record, typename K::Sum *product, double *righ
         if (t < head.blocks * nb)
             product[K::place(t)] = static_cast<typename K::Sum>(x[k]);
     }
-    next();
     __syncwarp();
     if constexpr (K::split)
-        part_of_row<K>(record, at, head, product, right, sum, lane);
+        part_of_row<K>(record, at, head, product, right, sum, lane, next);
     else
-        whole_rows<K>(record, at, head, product, right, lane);
+        whole_rows<K>(record, at, head, product, right, lane, next);
     __syncwarp();
     typename K::Q *to = dq + static_cast<size_t>(head.row) * nb;
     for (int t = lane; t < head.rows * nb; t += 32)
@@ -226,7 +228,7 @@ __device__ __forceinline__ void fetch_shares(const mcpi_staged_lists_t &lists, i
     if (colours == 0 && threadIdx.x == 0) {
         const int64_t n = last - first, block = blockIdx.x, blocks = gridDim.x;
         const int from = first + static_cast<int>(n * block / blocks);
-        share[0] = {from, 0, from, first + static_cast<int>(n * (block + 1) / blocks) - from};
+        share[0] = {from, 0, from, first + static_cast<int>(n * (block + 1) / blocks) - from, 0};
     }
 }
 
@@ -239,7 +241,7 @@ __global__ void __launch_bounds__(32 * K::warps, 1)
 {
     extern __shared__ __align__(128) unsigned char staged_shared[];
     __shared__ mcpi_share_t share[MCPI_MAX_COLOURS];
-    __shared__ unsigned boundary_records; /* done in this launch */
+    __shared__ unsigned done_awaited; /* awaited_done's */
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     unsigned char *mine = staged_shared + warp * K::warp_bytes;
     typename K::Sum *product =
@@ -247,10 +249,11 @@ __global__ void __launch_bounds__(32 * K::warps, 1)
     double *right = reinterpret_cast<double *>(mine + K::ring * K::record_bytes + K::product_bytes);
     uint64_t *full = reinterpret_cast<uint64_t *>(right + K::rows * K::nb);
     const int phases = colours == 0 ? 1 : colours;
-    const bool far = colours > 0 && has_far(lists);
+    const bool flags = colours > 0; /* and some of other GPUs: */
+    const bool far = flags && lists.raise_start[blockIdx.x] < lists.raise_start[blockIdx.x + 1];
     fetch_shares(lists, colours, first, last, share);
     if (threadIdx.x == 0)
-        boundary_records = 0;
+        done_awaited = 0;
     if (lane == 0) {
         for (unsigned k = 0; k < K::ring; k++)
             rt_barrier_init(full + k, RT_BULK_ARRIVALS);
@@ -286,20 +289,17 @@ __global__ void __launch_bounds__(32 * K::warps, 1)
     look_up();
     for (unsigned k = 0; k < K::ring; k++)
         fetch(k);
-    mcpi_watch_t watch = {};
-    if (colours > 0)
-        watch = watch_near(lists);
     if (far) {
         if (warp == 0)
             raise_flags(lists, begin);
-        wait_for_blocks(lists, watch, begin, true);
+        wait_for_blocks(lists, begin, true);
         __syncthreads();
     }
 
     const mcpi_copy_t *copies = far ? lists.copy : nullptr;
     typename K::Q x[K::loads];
     typename K::Sum sum = 0;
-    unsigned done = 0, step = begin, due = 0;
+    unsigned done = 0, step = begin;
     const auto gather_next = [&]() {
         const unsigned slot = done % K::ring;
         rt_barrier_wait(full + slot, done / K::ring % 2);
@@ -307,9 +307,9 @@ __global__ void __launch_bounds__(32 * K::warps, 1)
     };
     for (mcpi_staged_walk_t here(share, phases, sweeps, warp);;) {
         step++;
-        due += here.now.boundaries;
-        if (far && warp == 0 && here.now.boundaries == 0)
-            raise_flags(lists, step);
+        const unsigned due = (step - begin) * K::warps;
+        if (flags && here.position >= here.now.awaited)
+            awaited_done(lists, &done_awaited, due, step);
         if (here.has_chunk())
             gather_next();
         while (here.has_chunk()) {
@@ -317,7 +317,7 @@ __global__ void __launch_bounds__(32 * K::warps, 1)
             const unsigned char *record = mine + slot * K::record_bytes;
             const bool ends =
                 !K::split || reinterpret_cast<const mcpi_record_head_t *>(record)->rows > 0;
-            const bool boundary = ends && here.is_boundary();
+            const bool awaited = ends && here.position < here.now.awaited;
             here.position += ends ? K::warps : 0;
             done++;
             sweep_record<K>(record, product, right, dq, x, sum, copies, lane, [&]() {
@@ -326,16 +326,17 @@ __global__ void __launch_bounds__(32 * K::warps, 1)
             });
             __syncwarp(); /* all lanes have read the record */
             fetch(slot);
-            if (far && boundary)
-                boundary_done(lists, &boundary_records, due, step);
+            if (awaited && here.position >= here.now.awaited)
+                awaited_done(lists, &done_awaited, due, step);
         }
         here.next_colour();
         if (here.sweeps == 0)
             break;
-        end_step(lists, watch, step);
+        wait_for_blocks(lists, step, false);
+        __syncthreads();
     }
     if (far)
-        wait_for_blocks(lists, watch, step, true);
+        wait_for_blocks(lists, step, true);
 }
 
 #endif

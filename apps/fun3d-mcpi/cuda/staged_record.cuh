@@ -65,10 +65,10 @@ template <class Form> struct staged_t : mcpi_group_t<Form, 32> {
      * are larger, so that about 12 warps find room. Rows of meshes must fit: most have 15
      * neighbours or more. */
     static constexpr unsigned O_bytes = size == 2 ? 4800 : size == 4 ? 6400 : 8000;
-    static constexpr unsigned least_blocks = split ? 1 : 32, most_blocks = 96,
-                              most_warps = split ? 16 : 12;
-    /* More shared memory would take L1 from the gather. */
-    static constexpr unsigned most_shared = 190 * 1024;
+    static constexpr unsigned least_blocks = split ? 1 : 32, most_blocks = split ? 20 : 96,
+                              most_warps = split ? 20 : 12;
+    /* More shared memory would take L1 from the gather, which large blocks have less of. */
+    static constexpr unsigned most_shared = (split ? 220 : 190) * 1024;
     static constexpr unsigned fit = O_bytes / (size * stride), wanted = split ? fit : fit / 8 * 8;
     static constexpr unsigned blocks = wanted < least_blocks  ? least_blocks
                                        : wanted > most_blocks ? most_blocks

@@ -2,16 +2,16 @@
  * staged_steps.cuh - how the blocks of rung staged go through colours and sweeps together, on one
  * GPU or on several.
  *
- * Idea: all blocks go through the same steps, one per colour. A block begins a step when the blocks
- * whose rows are neighbours of its own have ended the step before: they have then written all that
- * it reads, and read all that it overwrites, because being neighbours is mutual. Other blocks may
- * be steps behind: no block waits for the slowest of all.
+ * Idea: all blocks go through the same steps, one per colour. Rows whose neighbours another block
+ * updates come first in a step, and then the block raises a flag. Another block begins the next
+ * step when its neighbours have raised theirs: they have then written all that it reads, and read
+ * all that it overwrites, because being neighbours is mutual. A block that is late in one colour
+ * may be early in the next: no block waits for the slowest of all.
  *
  * The same holds for blocks of other GPUs. A block stores dQ of a boundary row into the ghosts of
  * the GPUs that need it, through NVLink or PCIe, and raises a flag that lies in their memory, so
- * that they poll their own. Ghosts are read and written for boundary rows alone. These come first
- * in a step, and the flag for other GPUs is raised when they are done: it travels while the block
- * updates its other rows.
+ * that they poll their own: it travels while the block updates its other rows. Ghosts are read and
+ * written for boundary rows alone.
  * Advantage: no kernel, no message and no host per colour.
  * Price: GPUs of one host; a block that waits for another GPU.
  *
@@ -38,8 +38,8 @@ struct mcpi_staged_lists_t {
     const unsigned char *record;
     const uint32_t *offset;    /* [chunks + 1] in units of 16 bytes */
     const mcpi_share_t *share; /* [blocks][colours] */
-    /* [blocks of all ranks * RT_FLAG_APART] last step that each has ended; of other ranks: last
-     * step in which it is done with boundary rows, stored by that rank */
+    /* [blocks of all ranks * RT_FLAG_APART] last step in which each is done with awaited rows;
+     * those of other ranks are stored by that rank */
     unsigned *ended;
     int own;                    /* number of this rank's first block */
     const int32_t *start, *far; /* mcpi_near_t */
@@ -49,62 +49,39 @@ struct mcpi_staged_lists_t {
     const mcpi_copy_t *copy; /* of all records */
 };
 
-/* Returns whether this block has neighbours on other GPUs. */
-__device__ __forceinline__ bool has_far(const mcpi_staged_lists_t &lists)
-{
-    return lists.raise_start[blockIdx.x] < lists.raise_start[blockIdx.x + 1];
-}
-
-/* The flags that a thread watches: those of near blocks k, k + blockDim.x, .. up to `end`. */
-struct mcpi_watch_t {
-    int k, far, end;       /* from `far` on they are of other GPUs */
-    const unsigned *first; /* flag k */
-};
-
-__device__ __forceinline__ mcpi_watch_t watch_near(const mcpi_staged_lists_t &lists)
-{
-    mcpi_watch_t watch;
-    watch.k = lists.start[blockIdx.x] + static_cast<int>(threadIdx.x);
-    watch.far = lists.far[blockIdx.x];
-    watch.end = lists.start[blockIdx.x + 1];
-    watch.first = watch.k < watch.end ? lists.ended + lists.near[watch.k] * RT_FLAG_APART : nullptr;
-    return watch;
-}
-
-/* Called by all threads: waits until the near blocks have ended the step; only_far: those of other
- * GPUs alone. */
-__device__ __forceinline__ void wait_for_blocks(const mcpi_staged_lists_t &lists,
-                                                const mcpi_watch_t &watch, unsigned step,
+/* Called by all threads: waits for the flags of the near blocks; only_far: those of other GPUs
+ * alone. What threads read later is not older than what the acquire saw, as it invalidates L1. */
+__device__ __forceinline__ void wait_for_blocks(const mcpi_staged_lists_t &lists, unsigned step,
                                                 bool only_far)
 {
-    const unsigned *flag = watch.first;
-    for (int k = watch.k; k < watch.end;) {
-        if (k >= watch.far)
+    const int far = lists.far[blockIdx.x], end = lists.start[blockIdx.x + 1];
+    const int first = only_far ? far : lists.start[blockIdx.x];
+    for (int k = first + static_cast<int>(threadIdx.x); k < end; k += blockDim.x) {
+        const unsigned *flag = lists.ended + lists.near[k] * RT_FLAG_APART;
+        if (k >= far)
             rt_flag_wait<RT_ONE_HOST>(flag, step);
-        else if (!only_far)
+        else
             rt_flag_wait<RT_ONE_GPU>(flag, step);
-        k += blockDim.x;
-        if (k < watch.end)
-            flag = lists.ended + lists.near[k] * RT_FLAG_APART;
     }
 }
 
-/* Called by one warp: tells other GPUs that this block is done with its boundary rows of a step.
- * The release covers what this block's threads wrote before, here and there. */
+/* Called by one warp: tells other blocks that this one is done with its awaited rows of a step. The
+ * release covers what this block's threads wrote before, here and there. */
 __device__ __forceinline__ void raise_flags(const mcpi_staged_lists_t &lists, unsigned step)
 {
     const int end = lists.raise_start[blockIdx.x + 1];
     __syncwarp();
+    if (threadIdx.x % 32 == 0)
+        rt_flag_put<RT_ONE_GPU>(lists.ended + (lists.own + blockIdx.x) * RT_FLAG_APART, step);
     for (int k = lists.raise_start[blockIdx.x] + static_cast<int>(threadIdx.x % 32); k < end;
          k += 32)
         rt_flag_put<RT_ONE_HOST>(lists.raise[k], step);
 }
 
-/* Called by each warp that is done with a boundary record: the last of those of this step raises
- * the flags. done: records of this launch, in shared memory; due: as many as there are up to this
- * step. */
-__device__ __forceinline__ void boundary_done(const mcpi_staged_lists_t &lists, unsigned *done,
-                                              unsigned due, unsigned step)
+/* Called once per step by each warp, when it is done with awaited records: the last one raises the
+ * flags. done: calls in this launch, in shared memory; due: as many as there are up to this step. */
+__device__ __forceinline__ void awaited_done(const mcpi_staged_lists_t &lists, unsigned *done,
+                                             unsigned due, unsigned step)
 {
     unsigned before = 0;
     __syncwarp();
@@ -115,18 +92,6 @@ __device__ __forceinline__ void boundary_done(const mcpi_staged_lists_t &lists, 
     }
     if (__shfl_sync(0xffffffffu, before, 0) + 1 == due)
         raise_flags(lists, step);
-}
-
-/* Ends a step and waits for the neighbours. The release covers what the threads of a block wrote
- * before; what they read later is not older than what the acquire saw, as it invalidates L1. */
-__device__ __forceinline__ void end_step(const mcpi_staged_lists_t &lists,
-                                         const mcpi_watch_t &watch, unsigned step)
-{
-    __syncthreads();
-    if (threadIdx.x == 0)
-        rt_flag_put<RT_ONE_GPU>(lists.ended + (lists.own + blockIdx.x) * RT_FLAG_APART, step);
-    wait_for_blocks(lists, watch, step, false);
-    __syncthreads();
 }
 
 /* Stores dQ of a record's rows into their ghosts, whose dQ has nb values each. Lane k has copy k; a
@@ -170,13 +135,10 @@ struct mcpi_staged_walk_t {
     {
         return position < now.chunks;
     }
-    __device__ __forceinline__ bool is_boundary() const
-    {
-        return position < now.boundaries;
-    }
     __device__ __forceinline__ int chunk() const
     {
-        return position + (is_boundary() ? now.boundary : now.interior - now.boundaries);
+        return position +
+               (position < now.boundaries ? now.boundary : now.interior - now.boundaries);
     }
     __device__ __forceinline__ void next_colour()
     {

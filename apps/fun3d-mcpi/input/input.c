@@ -194,7 +194,7 @@ static void make_part(mcpi_input_t *input, const mcpi_config_t *config)
         mcpi_colour(source->graph, piece, config->from_file ? NULL : source->odd, colour);
     mcpi_order_t *order = mcpi_order_new(piece, colour, colours, source->x);
     input->part = mcpi_part_new(source->graph, piece, order);
-    RT_FREE_ALL(RT_HOST, order->start, order->row, order, colour);
+    RT_FREE_ALL(RT_HOST, order->start, order->row, order->curve, order, colour);
 }
 
 void *mcpi_input_new(const rt_run_t *run)

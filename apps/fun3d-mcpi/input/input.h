@@ -200,6 +200,7 @@ typedef struct {
     const uint16_t *colour; /* [vertices] the caller's */
     int64_t *start;         /* [colours + 1] first row of each colour, of the whole */
     int64_t *row;           /* [vertices] */
+    uint32_t *curve;        /* [vertices] one after the other along the curve; NULL: as here */
 } mcpi_order_t;
 
 /* x: [vertices][3]. Collective. */
@@ -230,6 +231,7 @@ typedef struct {
     int64_t *global;       /* [rows + ghosts] row number */
     int64_t *vertex;       /* [rows + ghosts] vertex number */
     int32_t *here;         /* [rows + ghosts] vertex of the piece */
+    int32_t *along;        /* [rows + ghosts] how many of these come before it on the curve */
     int64_t *first_row;    /* [colours + 1] row number of the first of each colour, of the whole */
 } mcpi_part_t;
 

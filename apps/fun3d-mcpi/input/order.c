@@ -76,21 +76,21 @@ mcpi_order_t *mcpi_order_new(const mcpi_piece_t *piece, const uint16_t *colour, 
 {
     const int64_t n = piece->vertices;
     int64_t next[MCPI_MAX_COLOURS];
-    uint32_t *list = RT_NEW(uint32_t, (size_t)n, RT_HOST);
     double *row = RT_NEW(double, (size_t)n, RT_HOST); /* exact, and a type that is exchanged */
     mcpi_order_t *o = RT_NEW(mcpi_order_t, 1, RT_HOST);
     *o = (mcpi_order_t){.colours = colours,
                         .colour = colour,
                         .start = RT_NEW(int64_t, (size_t)colours + 1, RT_HOST),
-                        .row = RT_NEW(int64_t, (size_t)n, RT_HOST)};
-    mcpi_hilbert_order(n, piece->own, x, list);
+                        .row = RT_NEW(int64_t, (size_t)n, RT_HOST),
+                        .curve = RT_NEW(uint32_t, (size_t)n, RT_HOST)};
+    mcpi_hilbert_order(n, piece->own, x, o->curve);
     find_starts(piece, colour, colours, o->start, next);
     for (int64_t i = 0; i < n; i++)
-        if (piece->own[list[i]])
-            row[list[i]] = (double)next[colour[list[i]]]++;
+        if (piece->own[o->curve[i]])
+            row[o->curve[i]] = (double)next[colour[o->curve[i]]]++;
     mcpi_piece_update(piece, RT_F64, 1, row);
     for (int64_t v = 0; v < n; v++)
         o->row[v] = (int64_t)row[v];
-    RT_FREE_ALL(RT_HOST, row, list);
+    RT_FREE(row, RT_HOST);
     return o;
 }

@@ -50,6 +50,8 @@ static void number_rows(mcpi_part_t *part, const mcpi_graph_t *graph, const mcpi
         part->vertex[i] = piece->number[list[i]];
         part->here[i] = (int32_t)list[i];
     }
+    for (int64_t i = 0; i < piece->vertices; i++)
+        part->along[order->curve ? local[order->curve[i]] : local[i]] = (int32_t)i;
 }
 
 /* --- columns --- */
@@ -91,6 +93,7 @@ mcpi_part_t *mcpi_part_new(const mcpi_graph_t *graph, const mcpi_piece_t *piece,
     part->global = RT_NEW(int64_t, n, RT_HOST);
     part->vertex = RT_NEW(int64_t, n, RT_HOST);
     part->here = RT_NEW(int32_t, n, RT_HOST);
+    part->along = RT_NEW(int32_t, n, RT_HOST);
     uint32_t *list = RT_NEW(uint32_t, n, RT_HOST);
     int32_t *local = RT_NEW(int32_t, n, RT_HOST);
     number_rows(part, graph, piece, order, list, local);
@@ -115,7 +118,7 @@ void mcpi_part_destroy(mcpi_part_t *part)
     if (!part)
         return;
     RT_FREE_ALL(RT_HOST, part->colour_start, part->boundary_end, part->ghost_start, part->start,
-                part->short_start, part->here, part->column, part->place, part->global,
+                part->short_start, part->here, part->along, part->column, part->place, part->global,
                 part->vertex, part->first_row, part);
 }
 
