@@ -146,7 +146,7 @@ SABOTAGE = (
     Sabotage("docs/lessons/nekbone.md", "\n## scalar\n", "\n## skalar\n", "scalar has no section"),
     Sabotage("docs/lessons/nekbone.md", "\n## scalar\n", "\n## skalar\n", "skalar is no rung"),
     Sabotage("apps/alya-rhs/work.c", '.rung = "cpu-closed"', '.rung = "cpu-open"', "cpu-closed has no row"),
-    Sabotage("apps/nekbone/work.c", "reference scalar jammed", "reference jammed", "scalar has no row"),
+    Sabotage("apps/nekbone/work.c", "reference scalar shared", "reference shared", "scalar has no row"),
     Sabotage("tests/mutants/gfnn-wave.txt", "--rung cpu-atomic", "--rung cpu-simd", "cpu-atomic has no rows"),
     Sabotage("apps/nekbone/README.md", "| `scalar` |", "| |", "ladder: scalar has no row"),
     Sabotage("apps/nekbone/README.md", "`--lambda X`", "`--mu X`", "lambda has no row"),

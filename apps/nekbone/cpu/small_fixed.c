@@ -39,13 +39,6 @@ NEK_INLINE void sums_fixed(const int rows, const int columns, const int n, const
         }
 }
 
-NEK_INLINE void tiles_fixed(const int rows, const int columns, const int n,
-                            const double *restrict A, const double *restrict B, double *restrict C,
-                            const int add)
-{
-    nek_tiles(rows, columns, n, A, B, C, add);
-}
-
 #define DEFINE(body, which, N, rows, columns, add)                                    \
     static void body##_##which##_##add##_##N(const nek_product_t *p, const double *A, \
                                              const double *B, double *C)              \
@@ -62,7 +55,7 @@ NEK_INLINE void tiles_fixed(const int rows, const int columns, const int n,
     DEFINE(body, long, N, N, N *N, 1)
 #define DEFINE_ROWS(N)  DEFINE_CASES(rows_fixed, N)
 #define DEFINE_SUMS(N)  DEFINE_CASES(sums_fixed, N)
-#define DEFINE_TILES(N) DEFINE_CASES(tiles_fixed, N)
+#define DEFINE_TILES(N) DEFINE_CASES(nek_tiles, N)
 NEK_FOR_EACH_N(DEFINE_ROWS)
 NEK_FOR_EACH_N(DEFINE_SUMS)
 NEK_FOR_EACH_N(DEFINE_TILES)
@@ -73,7 +66,7 @@ NEK_FOR_EACH_N(DEFINE_TILES)
            {body##_long_0_##N, body##_long_1_##N}},
 #define ENTRY_ROWS(N)  ENTRY(rows_fixed, N)
 #define ENTRY_SUMS(N)  ENTRY(sums_fixed, N)
-#define ENTRY_TILES(N) ENTRY(tiles_fixed, N)
+#define ENTRY_TILES(N) ENTRY(nek_tiles, N)
 static nek_product_fn *const rows_of[NEK_MAX_N + 1][NEK_CASES][2] = {NEK_FOR_EACH_N(ENTRY_ROWS)};
 static nek_product_fn *const sums_of[NEK_MAX_N + 1][NEK_CASES][2] = {NEK_FOR_EACH_N(ENTRY_SUMS)};
 static nek_product_fn *const tiles_of[NEK_MAX_N + 1][NEK_CASES][2] = {NEK_FOR_EACH_N(ENTRY_TILES)};
