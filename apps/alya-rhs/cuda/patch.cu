@@ -14,16 +14,14 @@
 #include "config.h"
 #include "patch_host.cuh"
 
-/* Elements, nodes, warps that sum and that fetch, blocks per multiprocessor. 768 threads leave 80
- * registers, where the kernel would use 92: 16 bytes are spilled, which costs less than having
- * fewer warps. A single fetching warp was busy all the time, and delayed the others. Ids have 8
- * bits where 256 nodes are enough. The last is for GPUs whose multiprocessors have less shared
- * memory. */
+/* Elements, nodes, warps that sum, that fetch and that compute at once, blocks per multiprocessor.
+ * 20 warps are 5 per scheduler, which leaves 96 registers: with 24 there are 80, and the compiler
+ * computes a tenth of the element twice and spills. Ids have 8 bits, as 256 nodes are enough. The
+ * last is for GPUs whose multiprocessors have less shared memory, and for poor orders. */
 struct patch_t {
     static constexpr alya_patch_variant_t shapes[] = {
-        alya_patch_variant<alya_patch_kernel_t<576, 256, 4, 2, 1, double>>(),
-        alya_patch_variant<alya_patch_kernel_t<576, 304, 4, 2, 1, double>>(),
-        alya_patch_variant<alya_patch_kernel_t<256, 192, 3, 1, 2, double>>(),
+        alya_patch_variant<alya_patch_kernel_t<512, 256, 3, 1, 0, 1, double>>(),
+        alya_patch_variant<alya_patch_kernel_t<256, 192, 3, 1, 0, 2, double>>(),
     };
 };
 

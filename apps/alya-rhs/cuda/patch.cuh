@@ -16,6 +16,8 @@
  *     node_free    every computing thread has its nodes  the next nodes may be fetched
  *     stage_full   every computing thread left results   sums may start
  *     stage_free   every summing thread has its sums     results may be overwritten
+ *     computed     every thread of a computing warp has  the next warp of its chain may compute
+ *                  its results in registers
  *
  * Use u of slot i is phase u of the barrier, and no task can be a whole phase ahead of one that
  * waits: what it would need for that is released by the waiting task, or after it. Every thread
@@ -30,10 +32,11 @@
 #include "machine/async.cuh"
 #include "machine/cuda.cuh"
 
-/* Shape of the patches, warps that sum and that fetch; blocks that share a multiprocessor; type in
- * which results are staged. */
-template <int most_elements, int most_nodes, int summing_warps, int fetching_warps, int resident,
-          class T>
+/* Shape of the patches, warps that sum and that fetch; computing warps of a scheduler that compute
+ * at once, in turns (0: all, as it comes); blocks that share a multiprocessor; type in which results
+ * are staged. */
+template <int most_elements, int most_nodes, int summing_warps, int fetching_warps,
+          int most_at_once, int resident, class T>
 struct alya_patch_kernel_t {
     using real = T;
     static constexpr int elements = most_elements, nodes = most_nodes, summing = summing_warps,
@@ -44,14 +47,15 @@ struct alya_patch_kernel_t {
     static constexpr alya_patch_shape_t shape = {elements, nodes, id_bytes};
     static_assert(elements % 32 == 0 && threads <= 1024, "whole warps");
 
-    static constexpr int records = 4, node_slots = 2, stages = 2;
+    static constexpr int records = 4, node_slots = 2, stages = 2, at_once = most_at_once;
     static constexpr unsigned stage = ALYA_PATCH_STAGE(elements); /* of one component */
     static constexpr unsigned record_bytes = alya_patch_most_bytes(shape);
     static constexpr unsigned node_bytes = 48 * nodes, stage_bytes = 3 * stage * sizeof(T);
     static constexpr unsigned at_node = records * record_bytes,
                               at_stage = at_node + node_slots * node_bytes,
                               at_barrier = at_stage + stages * stage_bytes,
-                              shared_bytes = at_barrier + 8 * 2 * (records + node_slots + stages);
+                              shared_bytes = at_barrier + 8 * 2 * (records + node_slots + stages) +
+                                             8 * computing;
 };
 
 /* --- the three tasks --- */
@@ -59,14 +63,15 @@ struct alya_patch_kernel_t {
 /* Shared memory of a block, and the block's patches: number i is patch blockIdx.x + i gridDim.x. */
 template <class K> struct alya_patch_block_t {
     unsigned char *memory;
-    uint64_t *record_full, *record_free, *node_full, *node_free, *stage_full, *stage_free;
+    uint64_t *record_full, *record_free, *node_full, *node_free, *stage_full, *stage_free,
+        *computed;
     int count; /* of this block's patches */
 
     __device__ __forceinline__ alya_patch_block_t(unsigned char *shared, int64_t patches)
         : memory(shared), record_full(reinterpret_cast<uint64_t *>(shared + K::at_barrier)),
           record_free(record_full + K::records), node_full(record_free + K::records),
           node_free(node_full + K::node_slots), stage_full(node_free + K::node_slots),
-          stage_free(stage_full + K::stages),
+          stage_free(stage_full + K::stages), computed(stage_free + K::stages),
           count(static_cast<int>((patches - blockIdx.x + gridDim.x - 1) / gridDim.x))
     {
     }
@@ -134,7 +139,14 @@ __device__ __forceinline__ void alya_patch_compute(const alya_patch_block_t<K> &
                                                    const alya_closed_t<typename K::real> &constants)
 {
     using T = typename K::real;
-    const int e = threadIdx.x;
+    constexpr int chains = K::at_once > 0 ? K::at_once : 1;
+    const int e = threadIdx.x, warp = threadIdx.x / 32;
+    /* Warps w, w + 4, ... share a scheduler. Every `chains`-th of them are a chain; its first one
+     * follows the last one's patch before. So no warp is two phases ahead of one that waits. */
+    const int sharing = (K::computing - warp % 4 + 3) / 4, place = warp / 4;
+    const bool first = place < chains;
+    uint64_t *const previous =
+        block.computed + warp + 4 * (first ? (sharing - 1 - place) / chains * chains : -chains);
 #pragma unroll 1
     for (int i = 0; i < block.count; i++) {
         unsigned nodes, elements, rows;
@@ -142,13 +154,16 @@ __device__ __forceinline__ void alya_patch_compute(const alya_patch_block_t<K> &
         const alya_patch_layout_t at =
             alya_patch_read_head<K>(block.record(i), &nodes, &elements, &rows);
         block.wait_full(block.node_full, K::node_slots, i);
+        double x[4][3], u[4][3];
         T r[4][3];
-        if (e < elements) {
-            double x[4][3], u[4][3];
-            alya_patch_load<K>(block.record(i) + at.local, block.node(i), e, x, u);
-            alya_element_closed<form, T>(x, u, constants, r);
-        }
+        /* without a branch, which would cost registers: a thread too many computes element 0 */
+        alya_patch_load<K>(block.record(i) + at.local, block.node(i), e < elements ? e : 0, x, u);
         rt_barrier_arrive(block.node_free + i % K::node_slots);
+        if constexpr (K::at_once > 0)
+            rt_barrier_wait(previous, (i + first) % 2);
+        alya_element_closed<form, T>(x, u, constants, r);
+        if constexpr (K::at_once > 0)
+            rt_barrier_arrive(block.computed + warp);
         block.wait_free(block.stage_free, K::stages, i);
         if (e < elements) {
             T *stage = block.stage(i) + e;
@@ -176,9 +191,11 @@ __device__ __forceinline__ void alya_patch_sum(const unsigned char *record,
     const int local = row < rows ? reinterpret_cast<const uint16_t *>(record + at.row)[row] : 0;
     const uint32_t id = reinterpret_cast<const uint32_t *>(record + at.node)[local];
     T even[3] = {0, 0, 0}, odd[3] = {0, 0, 0};
-#pragma unroll 4
+    uint32_t next = list[0];
+#pragma unroll 2
     for (int k = 0; k < pairs; k++) {
-        const uint32_t two = list[32 * k];
+        const uint32_t two = next;
+        next = list[32 * (k + 1)]; /* in the end one of another slice, or nothing */
         const T *one = stage + (two & 0xffff), *other = stage + (two >> 16);
 #pragma unroll
         for (int c = 0; c < 3; c++) {
@@ -189,12 +206,13 @@ __device__ __forceinline__ void alya_patch_sum(const unsigned char *record,
     if (row >= rows)
         return;
     double *to = r + 3 * static_cast<size_t>(id & ~ALYA_PATCH_ALONE);
-#pragma unroll
-    for (int c = 0; c < 3; c++)
-        if (id & ALYA_PATCH_ALONE)
+    if (id & ALYA_PATCH_ALONE) {
+        for (int c = 0; c < 3; c++)
             to[c] = even[c] + odd[c];
-        else
+    } else {
+        for (int c = 0; c < 3; c++)
             atomicAdd(to + c, static_cast<double>(even[c] + odd[c]));
+    }
 }
 
 /* Runs warp w of those that sum. Slices are dealt out one by one, patch after patch. */
@@ -225,33 +243,52 @@ __device__ __forceinline__ void alya_patch_fetching(const alya_patch_block_t<K> 
                                                     const double *__restrict__ packed)
 {
     constexpr int ahead = K::records - 2; /* the sums of the patch before may take their time */
+    constexpr int batch = 8;
     const int lane = threadIdx.x % 32, part = lane % 3;
+    uint32_t from, end; /* of the next record to be fetched: read early */
+    const auto find_record = [&](int i) {
+        if (i >= block.count)
+            return;
+        const int64_t patch = blockIdx.x + static_cast<int64_t>(i) * gridDim.x;
+        from = lists.offset[patch];
+        end = lists.offset[patch + 1];
+    };
     const auto fetch_record = [&](int i) {
         if (i >= block.count)
             return;
         block.wait_free(block.record_free, K::records, i);
-        const int64_t patch = blockIdx.x + static_cast<int64_t>(i) * gridDim.x;
-        const uint32_t from = lists.offset[patch], bytes = 16 * (lists.offset[patch + 1] - from);
         rt_bulk_copy<false>(const_cast<unsigned char *>(block.record(i)),
-                            lists.record + 16 * static_cast<size_t>(from), bytes,
+                            lists.record + 16 * static_cast<size_t>(from), 16 * (end - from),
                             block.record_full + i % K::records, lane);
     };
-    for (int i = w; i < ahead; i += K::fetching)
+    for (int i = w; i < ahead; i += K::fetching) {
+        find_record(i);
         fetch_record(i);
+    }
 #pragma unroll 1
     for (int i = w; i < block.count; i += K::fetching) {
         unsigned nodes, elements, rows;
+        find_record(i + ahead);
         block.wait_full(block.record_full, K::records, i);
         const alya_patch_layout_t at =
             alya_patch_read_head<K>(block.record(i), &nodes, &elements, &rows);
         const uint32_t *id = reinterpret_cast<const uint32_t *>(block.record(i) + at.node);
         double *to = block.node(i) + 2 * part;
         block.wait_free(block.node_free, K::node_slots, i);
-        /* 10 nodes at a time, 3 lanes each; a neighbour in another patch is found in L2 */
-#pragma unroll 8
-        for (unsigned n = lane < 30 ? lane / 3 : nodes; n < nodes; n += 10)
-            rt_copy16(to + 6 * n,
-                      packed + 6 * static_cast<size_t>(id[n] & ~ALYA_PATCH_ALONE) + 2 * part);
+        /* 10 nodes at a time, 3 lanes each; a neighbour in another patch is found in L2. Ids are
+         * read together, some of them beyond the last. */
+#pragma unroll 1
+        for (unsigned n = lane < 30 ? lane / 3 : nodes; n < nodes; n += 10 * batch) {
+            uint32_t node[batch];
+#pragma unroll
+            for (int k = 0; k < batch; k++)
+                node[k] = id[n + 10 * k] & ~ALYA_PATCH_ALONE;
+#pragma unroll
+            for (int k = 0; k < batch; k++)
+                if (n + 10 * k < nodes)
+                    rt_copy16(to + 6 * (n + 10 * k),
+                              packed + 6 * static_cast<size_t>(node[k]) + 2 * part);
+        }
         rt_copies_arrive(block.node_full + i % K::node_slots);
         fetch_record(i + ahead);
     }
@@ -278,6 +315,8 @@ __global__ void __launch_bounds__(K::threads, K::blocks)
             rt_barrier_init(block.stage_full + i, 32 * K::computing);
             rt_barrier_init(block.stage_free + i, 32 * K::summing);
         }
+        for (int i = 0; i < K::computing; i++)
+            rt_barrier_init(block.computed + i, 32);
         rt_barriers_made();
     }
     for (int k = threadIdx.x; k < K::stages * 3 * ALYA_PATCH_BANKS; k += K::threads)
