@@ -110,8 +110,7 @@ typedef struct {
      * low, z. solve: all others. */
     double *u, *v, *a, *x, *q, *f; /* on fine; x is du */
     struct {
-        /* of config->vectors' type; in double x and q are those above; p: of even and odd iterations */
-        void *x, *r, *p[2], *q;
+        void *x, *r, *p, *q; /* of config->vectors' type; in double x and q are those above */
     } cg;
     float *z, *r32, *s32, *t32; /* on wide; r32 may be cg.r */
     float *other;               /* the second z, or what is added to z */
@@ -121,7 +120,7 @@ typedef struct {
     double *dots;               /* in `space`, sums that products leave */
     gfnn_cg_data_t scalars;     /* of conjugate gradients */
     bool on_stream;             /* an iteration needs no host */
-    rt_replay_t replay[3];      /* of an iteration: the first, even and odd ones */
+    rt_replay_t replay[2];      /* of an iteration; [1]: the first */
     /* Results of the last solve. */
     int64_t steps, iterations, last_iterations;
     double residual;                   /* of the recurrence, last step: |r| / |f| */
@@ -166,15 +165,11 @@ static inline void gfnn_start(const gfnn_solver_t *s, const char *name)
 /* y = A x with halo and overlap; x and y are of the solver's space. */
 void gfnn_apply(gfnn_solver_t *s, const gfnn_form_t *form, double *x, double *y);
 void gfnn_apply32(gfnn_solver_t *s, const gfnn_form_t *form, float *x, float *y);
-/* Returns whether the rung can combine x with another vector on the way; does so. */
-bool gfnn_combines(const gfnn_solver_t *s);
-void gfnn_apply_combined(gfnn_solver_t *s, const gfnn_form_t *form, double *x,
-                         const gfnn_combined_t *combined, double *y);
 /* Returns whether the rung can make a sweep in one pass; makes one, in which z is not out. */
 bool gfnn_sweeps(const gfnn_solver_t *s);
 void gfnn_sweep(gfnn_solver_t *s, float *z, const gfnn_sweep_t *sweep);
-/* cg.q = A p, and p . q over all ranks: the stage GFNN_APPLIED of iteration k. Collective. */
-void gfnn_apply_p(gfnn_solver_t *s, int64_t k);
+/* cg.q = A cg.p, and p . q over all ranks: the stage GFNN_APPLIED. Collective. */
+void gfnn_apply_p(gfnn_solver_t *s);
 /* s->z = P r, with r in s->low (16 bits) or s->r32 by the network's precision; brings r's ghosts.
  * low: z gets 16 bits. */
 void gfnn_predict(gfnn_solver_t *s, bool low);

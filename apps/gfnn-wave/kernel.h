@@ -80,14 +80,6 @@ typedef struct {
     float *out; /* may be old */
 } gfnn_sweep_t;
 
-/* What a product makes of its x before it reads it, in double: a x + b y, which is not stored. add: the
- * product is added to what was there. */
-typedef struct {
-    double a, b;
-    const double *y;
-    bool add;
-} gfnn_combined_t;
-
 /* A product: y = A x for own nodes of the region. Ghosts of x are up to date (1 deep), unless it
  * wraps; ghosts of y are not touched. */
 typedef struct {
@@ -99,17 +91,15 @@ typedef struct {
     double *dot;               /* in `space`: gets x . y over the region */
     gfnn_cg_t *cg;             /* on a device: gets x . y of all own nodes instead (GFNN_APPLIED) */
     const gfnn_sweep_t *sweep; /* a sweep with x as its z, which is not out: y is out */
-    const gfnn_combined_t *combined;
 } gfnn_product_t;
 
 typedef struct {
     void (*apply)(const gfnn_view_t *view, const gfnn_product_t *product);
     bool single, sums, sums_on_device; /* has FP32, as solves need; product->dot; product->cg */
     /* Whether these choices read a periodic box that is all on this rank without its ghosts, and
-     * whether they have product->sweep and product->combined. NULL: no. */
+     * whether they have product->sweep. NULL: no. */
     bool (*wraps)(const gfnn_view_t *view);
     bool (*sweeps)(const gfnn_view_t *view);
-    bool (*combines)(const gfnn_view_t *view);
     void (*set_up)(gfnn_view_t *view);
     void (*tear_down)(gfnn_view_t *view);
     /* Returns the bytes that set_up takes where it grows with the box. NULL: none. */
@@ -199,19 +189,19 @@ typedef struct {
     /* sums: z . r and z . q. q may be NULL. */
     void (*dots)(const gfnn_view_t *view, gfnn_cg_t *cg, const float *z, const void *r,
                  const void *q);
-    /* Makes p = z / scale + beta times the p before, in p[k % 2] for iteration k; if k is even and not
-     * 0, also the steps that are due, x += due[0] p[0] + due[1] p[1]. */
-    void (*direction)(const gfnn_view_t *view, const gfnn_cg_t *cg, int64_t k, void *x,
-                      const float *z, void *const p[2]);
+    /* Makes the step along p that is still due, x += due p, and the next p = z / scale + beta p.
+     * first: x and p are not read, nor is x written. */
+    void (*direction)(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, void *x,
+                      const float *z, void *p);
     /* The same for z in 16 bits on `wide`; NULL: none. */
     void (*dots_low)(const gfnn_view_t *view, gfnn_cg_t *cg, const uint16_t *z, const void *r,
                      const void *q);
-    void (*direction_low)(const gfnn_view_t *view, const gfnn_cg_t *cg, int64_t k, void *x,
-                          const uint16_t *z, void *const p[2]);
-    /* Adds to du the x that has made the steps that are due, over unit; first: du is not read, but
-     * set. A p along which none is due is not read. In double x is du itself. */
+    void (*direction_low)(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, void *x,
+                          const uint16_t *z, void *p);
+    /* Adds to du the x that has made the step that is due: du += (x + due p) / unit; first: du is
+     * not read, but set. If nothing is due, p is not read. In double x is du itself. */
     void (*arrive)(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, const void *x,
-                   void *const p[2], double *du);
+                   const void *p, double *du);
 } RT_BY_NAME gfnn_loops_t;
 
 /* The vectors of a solve: all loops of a time step that are neither A nor P, over own nodes. What
@@ -222,7 +212,7 @@ typedef struct {
     /* x = value; and x . y, summed in double */
     void (*fill)(const gfnn_view_t *view, gfnn_type_t type, double value, void *x);
     double (*dot)(const gfnn_view_t *view, gfnn_type_t type, const void *x, const void *y);
-    /* y = a x + b y */
+    /* y = a x + b y; y is not read if b is 0 */
     void (*axpby)(const gfnn_view_t *view, double a, const double *x, double b, double *y);
     /* x[at] += value, for one value anywhere in x */
     void (*add)(const gfnn_view_t *view, int64_t at, double value, double *x);

@@ -43,7 +43,6 @@ apps_gfnn_wave_libgfnn_a_LIBADD = apps/gfnn-wave/cpu/vectors.o
 
 if HAVE_CUDA
 apps_gfnn_wave_libgfnn_a_SOURCES += \
-	apps/gfnn-wave/cuda/combined.cuh \
 	apps/gfnn-wave/cuda/gfnn_cuda.cuh \
 	apps/gfnn-wave/cuda/gfnn_net.cuh \
 	apps/gfnn-wave/cuda/rows.cuh \

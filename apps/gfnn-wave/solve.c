@@ -57,7 +57,7 @@ static void spoil_vectors(gfnn_solver_t *s)
     const gfnn_vectors_t *v = s->vectors;
     const bool is_operator = s->kernels->ladder == GFNN_LADDER_OPERATOR;
     double *const fine[] = {s->q, is_operator ? NULL : s->x, is_operator ? NULL : s->f};
-    void *const of_cg[] = {s->cg.x, s->cg.r, s->cg.p[0], s->cg.p[1], s->cg.q};
+    void *const of_cg[] = {s->cg.x, s->cg.r, s->cg.p, s->cg.q};
     for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
         if (fine[i])
             v->fill(&s->view_vec, GFNN_DOUBLE, NAN, fine[i]);

@@ -28,7 +28,8 @@
  *
  * Bytes of FP64 vectors (24), FP32 ones (12), r and z in 16 bits (6), id (1), as rows[] has them. A
  * polynomial of degree d is jacobi, and d - 1 times A in FP32 with smooth, or a sweep for both; the
- * first of these has no z before. Every second direction reads and writes x, and both p. In FP32 renew and arrive come again for each replacement (gfnn_replacements), after an operator
+ * first of these has no z before. The first direction has no x, but after the last one x has a step to
+ * go. In FP32 renew and arrive come again for each replacement (gfnn_replacements), after an operator
  * in FP64.
  *
  * Factors that are powers of two, by which r and z are scaled, are not counted.
@@ -47,18 +48,16 @@ enum { PARITY = 187, OPERATOR_BYTES = 2 * DOUBLES + 1 };
  * of what they make of r for the preconditioner, and of z; nodes of what is replaced, per call of
  * renew; nodes of the first sweep of a polynomial, per sweep. */
 enum { E, N, GF8, GFM, READ, OWN, LOW, Z, REPLACED, FIRST };
-/* Calls: of a step; of operators in FP64 with those that make f, and without; in FP32; of renew; of
- * iterations: all, by preconditioner, and of sweeps, in one pass or two. */
-enum { ONCE, TWICE, CG, SINGLE, RENEWS, ALL, BJ, NOT_BJ, CHEB, NETWORK, SWEEPS, SMOOTHS, CALLS };
+/* Calls: of a step; of operators in FP64 and FP32; of renew; of iterations: all, by preconditioner, and
+ * of sweeps, in one pass or two. */
+enum { ONCE, TWICE, SINGLE, RENEWS, ALL, BJ, NOT_BJ, CHEB, NETWORK, SWEEPS, SMOOTHS, CALLS };
 
 #define STORED     "cpu-coloured cpu-atomic coloured atomic openacc"
 #define RECOMPUTED "cpu-recompute recompute"
 #define MODES      "cpu-simd parity kokkos"
 #define DEFINITION "predict-reference tensor predict-openacc"
 #define WEIGHING   "predict-simd direct unrolled tiled predict-kokkos"
-#define MODES_F    "solve-simd solve-kokkos"
-#define BY_MODES   MODES_F " solve-cuda"
-#define APART      MODES_F " solve-reference" /* f is not made in the operator */
+#define BY_MODES   "solve-simd solve-cuda solve-kokkos"
 #define SOLVES     "solve-reference solve-simd solve-cuda solve-kokkos"
 
 enum { UPDATE = 12, DOT = 6, DIRECTION = 12, JACOBI = 15, UPDATE_BJ = UPDATE + JACOBI + DOT };
@@ -77,14 +76,7 @@ static const rt_work_row_t rows[] = {
     {WEIGHING, "predictor", {[GF8] = 28, [GFM] = 1}, {[READ] = 1}, {[N] = FLOATS}, ONCE},
     {"solve-reference", "operator", {1152, 6}, {[N] = DOUBLES + 1}, {[N] = DOUBLES}, TWICE},
     {"solve-reference", "operator FP32", {1152, 6}, {[N] = FLOATS + 1}, {[N] = FLOATS}, SINGLE},
-    {MODES_F, "operator", {PARITY, 6}, {[N] = DOUBLES + 1}, {[N] = DOUBLES}, TWICE},
-    {"solve-cuda", "operator", {PARITY, 6}, {[N] = DOUBLES + 1}, {[N] = DOUBLES}, CG},
-    {"solve-cuda", /* the second product is added to the first */
-     "right-hand side",
-     {2 * PARITY, BEFORE + 3},
-     {[N] = 5 * DOUBLES + 2},
-     {[N] = 2 * DOUBLES},
-     ONCE},
+    {BY_MODES, "operator", {PARITY, 6}, {[N] = DOUBLES + 1}, {[N] = DOUBLES}, TWICE},
     {BY_MODES, "operator FP32", {PARITY, 6}, {[N] = FLOATS + 1}, {[N] = FLOATS}, SINGLE},
     {SOLVES, "start", {[N] = DOT}, {[N] = DOUBLES}, {0}, ONCE},
     {SOLVES,
@@ -98,7 +90,7 @@ static const rt_work_row_t rows[] = {
     {SOLVES, "update", {[N] = UPDATE}, {[OWN] = 2}, {[OWN] = 1, [LOW] = 1}, NOT_BJ},
     {SOLVES, "dots", {[N] = DOT}, {[OWN] = 1, [Z] = 1}, {0}, CHEB},
     {SOLVES, "dots", {[N] = 2 * DOT}, {[OWN] = 2, [Z] = 1}, {0}, NETWORK},
-    {SOLVES, "direction", {[N] = DIRECTION}, {[OWN] = 2, [Z] = 1}, {[OWN] = 1.5}, ALL},
+    {SOLVES, "direction", {[N] = DIRECTION}, {[OWN] = 2, [Z] = 1}, {[OWN] = 2}, ALL},
     {SOLVES, "jacobi", {[N] = JACOBI}, {[N] = FLOATS + 1}, {[N] = FLOATS}, CHEB},
     {SOLVES,
      "sweep",
@@ -113,8 +105,8 @@ static const rt_work_row_t rows[] = {
      {[N] = FLOATS},
      SMOOTHS},
     {SOLVES, "predictor", {[GF8] = 36, [GFM] = 1}, {[READ] = 1}, {[Z] = 1}, NETWORK},
-    {APART, "newmark before", {[N] = BEFORE}, {[N] = 3 * DOUBLES}, {[N] = 2 * DOUBLES}, ONCE},
-    {APART, "force", {[N] = FORCE}, {[N] = 2 * DOUBLES}, {[N] = DOUBLES}, ONCE},
+    {SOLVES, "newmark before", {[N] = BEFORE}, {[N] = 3 * DOUBLES}, {[N] = 2 * DOUBLES}, ONCE},
+    {SOLVES, "force", {[N] = FORCE}, {[N] = 2 * DOUBLES}, {[N] = DOUBLES}, ONCE},
     {SOLVES, "newmark after", {[N] = AFTER}, {[N] = 4 * DOUBLES}, {[N] = 3 * DOUBLES}, ONCE},
 };
 
@@ -174,7 +166,6 @@ static void add_rows(const gfnn_config_t *config, const rt_rung_t *rung, bool sw
     const double single = gfnn_is_single(config) ? iterations : 0;
     const double calls[CALLS] = {[ONCE] = 1,
                                  [TWICE] = iterations - single + 2 + replacements,
-                                 [CG] = iterations - single + replacements,
                                  [SINGLE] = single + (sweeps ? 0 : cheb * later),
                                  [RENEWS] = 1 + replacements,
                                  [ALL] = iterations,

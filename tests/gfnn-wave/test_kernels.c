@@ -76,7 +76,7 @@ static uint64_t check_region(case_t *t, gfnn_type_t type, const gfnn_region_t *r
     gfnn_product_t product = {.form = &t->b.p->step.A,
                               .region = *region,
                               .type = type,
-                              .x = type == GFNN_SINGLE ? s->cg.p[0] : s->x,
+                              .x = type == GFNN_SINGLE ? s->cg.p : s->x,
                               .y = type == GFNN_SINGLE ? s->cg.q : s->q,
                               .dot = sums ? &dot : NULL};
     for (int64_t v = 0; v < 3 * g->plane; v++)
@@ -123,11 +123,11 @@ static void work_out(case_t *t)
     gfnn_oracle_apply(t->b.p, &t->b.p->step.A, false, t->x, t->want);
     gfnn_oracle_apply(t->b.p, &t->b.p->step.A, true, t->x, t->size);
     gfnn_judge_put(s, fine, RT_F64, t->x, s->x);
-    if (!s->cg.p[0])
+    if (!s->cg.p)
         return;
-    gfnn_judge_put(s, wide, RT_F32, x32, s->cg.p[0]);
+    gfnn_judge_put(s, wide, RT_F32, x32, s->cg.p);
     if (t->b.box->faces == GFNN_PERIODIC)
-        s->vectors->wrap(&s->view_vec, 1, RT_F32, s->cg.p[0]);
+        s->vectors->wrap(&s->view_vec, 1, RT_F32, s->cg.p);
 }
 
 /* Checks the whole box, and parts as in a solve: inner nodes, and layers at the faces. Returns a
@@ -163,7 +163,7 @@ static void check_operator(const rt_rung_t *rung, const int64_t E[3], const char
     s->x = guarded(t.fine * sizeof *x);
     s->q = guarded(t.fine * sizeof *q);
     if (single) {
-        s->cg.p[0] = s->z = guarded(t.wide * sizeof *s->z);
+        s->cg.p = s->z = guarded(t.wide * sizeof *s->z);
         s->cg.q = s->t32 = guarded(t.wide * sizeof *s->t32);
     }
     gfnn_verify_operator(&t.b);
@@ -190,7 +190,7 @@ static void check_operator(const rt_rung_t *rung, const int64_t E[3], const char
     s->x = x;
     s->q = q;
     s->z = s->t32 = NULL;
-    s->cg.p[0] = s->cg.q = NULL;
+    s->cg.p = s->cg.q = NULL;
     gfnn_test_destroy(&t.test);
 }
 

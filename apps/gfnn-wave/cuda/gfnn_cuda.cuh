@@ -12,7 +12,10 @@
 #include "sums.cuh"
 
 extern "C" {
-extern const gfnn_operator_t gfnn_operator_parity; /* of solves */
+/* The operator of solves, and what a tuner may choose for it. */
+extern const gfnn_operator_t gfnn_operator_parity;
+enum { GFNN_PARITY_PARAMETERS = 2 };
+extern const rt_parameter_t gfnn_parity_parameters[GFNN_PARITY_PARAMETERS];
 }
 
 /* --- the box --- */

@@ -21,9 +21,7 @@
  */
 #include "config.h"
 #include <algorithm>
-#include <cmath>
-#include <iterator>
-#include "combined.cuh"
+#include "gfnn_cuda.cuh"
 
 /* The form and the factors as parity.h has them; transforms of a square of corners. */
 #define GFNN_PARITY_T  double
@@ -147,16 +145,14 @@ static __device__ __forceinline__ void back(const T (&modes)[4], T &before, T &b
  * GFNN_APPLIED. Layer l is the nodes at z0 - 1 + l. During layer l the nodes of layer l - 1 get
  * their last contribution, and those of layer l - 2 in a thread's first row are written, because by
  * then the row before has handed on its part. */
-template <class S, bool dot, bool combines>
+template <class S, bool dot>
 static __global__ void __launch_bounds__(S::threads, S::resident)
     apply_kernel(const __grid_constant__ gfnn_job_t<typename S::T> job,
                  const __grid_constant__ scaled_t scaled, int chunk, gfnn_parts_t parts,
-                 double *product, gfnn_cg_t *cg, const __grid_constant__ gfnn_combined_t made)
+                 double *product, gfnn_cg_t *cg)
 {
     using T = typename S::T;
-    using combined_t = gfnn_combined_layers_t<S>;
     constexpr int rows = S::rows, slots = S::slots;
-    constexpr unsigned early = combines ? combined_t::early : 0;
     extern __shared__ __align__(128) unsigned char block_memory[];
     uint64_t *full = reinterpret_cast<uint64_t *>(block_memory), *handed = full + slots;
     factors_t<T> *factors = reinterpret_cast<factors_t<T> *>(block_memory + S::at_factors);
@@ -172,26 +168,8 @@ static __global__ void __launch_bounds__(S::threads, S::resident)
     for (int id = threadIdx.x; id < GFNN_MAX_IDS; id += S::threads)
         factors[id] = factors_of<T>(scaled, job.material[id]);
     __syncthreads();
-    const combined_t combined = {reinterpret_cast<double2 *>(block_memory + S::bytes),
-                                 reinterpret_cast<const double2 *>(made.y), made.a, made.b};
-    const auto fetch = [&](unsigned l) {
-        if (combines && l <= top)
-            combined.fetch_y(job, x, l, z0 - 1 + l);
-        if (l <= top)
-            x.fetch(job, l % slots, z0 - 1 + l);
-    };
-    const auto make = [&](unsigned l) {
-        if (combines && l <= top)
-            combined.make(x, l);
-    };
-    for (unsigned l = 0; l < S::ahead - early; l++)
-        fetch(l);
-    for (unsigned l = 0; l <= early; l++) {
-        make(l);
-        fetch(l + S::ahead - early);
-    }
-    if (combines)
-        __syncthreads();
+    for (unsigned l = 0; l <= S::ahead && l <= top; l++)
+        x.fetch(job, l, z0 - 1 + l);
 
     const int i = x0 + column, j = y0 + row; /* lower corner of the first element */
     const int at = row * S::layers::pitch + column;
@@ -217,10 +195,7 @@ static __global__ void __launch_bounds__(S::threads, S::resident)
 #pragma unroll
         for (int c = 0; own[0] && c < 3; c++) {
             const T value = mine.late[c] + strip[c * S::threads];
-            if (combines && made.add)
-                atomicAdd(y + c * job.nodes.plane, value); /* nothing waits for what was there */
-            else
-                y[c * job.nodes.plane] = value;
+            y[c * job.nodes.plane] = value;
             if (dot)
                 of_node += value * from[c * S::layers::component];
         }
@@ -244,8 +219,8 @@ static __global__ void __launch_bounds__(S::threads, S::resident)
             rt_barrier_wait(handed, l & 1);
         if (l > 2)
             settle(l - 2, x.at((l - 2) % slots) + at);
-        make(l + early);
-        fetch(l + S::ahead);
+        if (l + S::ahead <= top)
+            x.fetch(job, (l + S::ahead) % slots, z0 - 1 + l + S::ahead);
         const T *last = x.at((l - 1) % slots) + at;
         T of_node[rows] = {};
 #pragma unroll
@@ -284,52 +259,74 @@ static __global__ void __launch_bounds__(S::threads, S::resident)
 
 /* --- launch --- */
 
+/* What a tuner may choose. */
+static const char *const tiles[] = {"auto", "31x7", "15x15", "7x31", nullptr};
+static const char *const chunks[] = {"auto", "8", "16", "32", "64", "128", "256", nullptr};
+extern "C" const rt_parameter_t gfnn_parity_parameters[] = {
+    {.name = "tile",
+     .about = "nodes in x and y that a block writes",
+     .values = tiles,
+     .initial = 0},
+    {.name = "layers",
+     .about = "most layers that a block climbs through",
+     .values = chunks,
+     .initial = 0}};
+
+/* Tiles of 31 x 7, 15 x 15 or 7 x 31 nodes, FP32 with half the warps: so that thin regions, which
+ * overlap with communication asks for, waste little. */
+template <class T> struct shapes_t;
+template <> struct shapes_t<double> {
+    using long_t = shape_t<double, 32, 1, 8, 2>;
+    using square_t = shape_t<double, 16, 1, 8, 2>;
+    using narrow_t = shape_t<double, 8, 1, 8, 2>;
+};
+template <> struct shapes_t<float> {
+    using long_t = shape_t<float, 32, 2, 4, 4>;
+    using square_t = shape_t<float, 16, 2, 4, 4>;
+    using narrow_t = shape_t<float, 8, 2, 4, 4>;
+};
+
 struct plan_t {
     dim3 blocks;
     int chunk;
     double cost;
 };
 
-template <class S, bool combines>
-constexpr size_t bytes_of = S::bytes + (combines ? gfnn_combined_layers_t<S>::bytes : 0);
-
 /* A block writes a layer of nodes in pieces of own_columns, which begin and end within a sector of
  * memory: that costs about one node more. */
-template <class S, bool combines> static plan_t plan(const int lo[3], const int hi[3])
+template <class S> static plan_t plan(const int lo[3], const int hi[3], const int *choice)
 {
     const int multiprocessors = rt_device_gpu()->multiprocessors;
     plan_t p;
     const int layers = hi[2] - lo[2];
     p.blocks =
         dim3(rt_blocks(hi[0] - lo[0], S::own_columns), rt_blocks(hi[1] - lo[1], S::own_rows));
-    const gfnn_chunk_t chunk = gfnn_chunk(static_cast<int64_t>(p.blocks.x) * p.blocks.y, layers,
-                                          static_cast<int64_t>(S::resident) * multiprocessors, 1.5);
+    gfnn_chunk_t chunk = gfnn_chunk(static_cast<int64_t>(p.blocks.x) * p.blocks.y, layers,
+                                    static_cast<int64_t>(S::resident) * multiprocessors, 1.5);
+    if (choice && choice[1] > 0)
+        chunk.layers = 4 << choice[1];
     p.blocks.z = rt_blocks(layers, chunk.layers);
     p.chunk = chunk.layers;
-    const bool fits = bytes_of<S, combines> <= rt_device_gpu()->shared;
-    p.cost = fits ? chunk.cost * (1 + 1.0 / S::own_columns) : HUGE_VAL;
+    p.cost = chunk.cost * (1 + 1.0 / S::own_columns);
     return p;
 }
 
-template <class S, bool dot, bool combines>
+template <class S, bool dot>
 static void launch(const gfnn_job_t<typename S::T> &job, const gfnn_operator_data_t *data,
                    const plan_t &p, const gfnn_product_t *a)
 {
     const gfnn_form_t *form = a->form;
     const scaled_t scaled = {form->mass / GFNN_PARITY_MASS, form->bulk / GFNN_PARITY_STIFF,
                              form->shear / GFNN_PARITY_STIFF};
-    constexpr size_t bytes = bytes_of<S, combines>;
-    const gfnn_combined_t none = {};
-    gfnn_allow_shared(apply_kernel<S, dot, combines>, bytes);
-    apply_kernel<S, dot, combines><<<p.blocks, S::threads, bytes, rt_stream()>>>(
-        job, scaled, p.chunk, data->parts, a->dot, a->cg, combines ? *a->combined : none);
+    gfnn_allow_shared(apply_kernel<S, dot>, S::bytes);
+    apply_kernel<S, dot><<<p.blocks, S::threads, S::bytes, rt_stream()>>>(
+        job, scaled, p.chunk, data->parts, a->dot, a->cg);
     RT_CUDA_LAUNCHED();
 }
 
-/* Takes the cheapest of the shapes that fit. */
-template <bool dot, bool combines, class T, class... S>
-static void apply_by(const gfnn_view_t *view, const gfnn_product_t *a)
+template <class T, bool dot> static void apply_as(const gfnn_view_t *view, const gfnn_product_t *a)
 {
+    using shapes = shapes_t<T>;
     const auto *data = static_cast<const gfnn_operator_data_t *>(view->data);
     const gfnn_job_t<T> job(view, a);
     if (job.empty()) {
@@ -337,40 +334,45 @@ static void apply_by(const gfnn_view_t *view, const gfnn_product_t *a)
             rt_fill(a->dot, view->space, 0, sizeof *a->dot);
         return;
     }
-    const plan_t plans[] = {plan<S, combines>(job.lo, job.hi)...};
-    const auto launches = {launch<S, dot, combines>...};
-    const auto *best = std::min_element(
-        plans, std::end(plans), [](const plan_t &p, const plan_t &q) { return p.cost < q.cost; });
-    launches.begin()[best - plans](job, data, *best, a);
-}
-
-/* Tiles of 31 x 15, 31 x 7, 15 x 15 and 7 x 31 nodes, FP32 with half the warps: so that thin regions,
- * which overlap with communication asks for, waste little. */
-template <class T, bool dot, bool combines = false>
-static void apply_as(const gfnn_view_t *view, const gfnn_product_t *a)
-{
-    constexpr int rows = sizeof(double) / sizeof(T), warps = 8 / rows, resident = 2 * rows;
-    apply_by<dot, combines, T, shape_t<T, 32, rows, 2 * warps, resident / 2>,
-             shape_t<T, 32, rows, warps, resident>, shape_t<T, 16, rows, warps, resident>,
-             shape_t<T, 8, rows, warps, resident>>(view, a);
+    const int *choice = view->choice;
+    const plan_t plans[] = {plan<typename shapes::long_t>(job.lo, job.hi, choice),
+                            plan<typename shapes::square_t>(job.lo, job.hi, choice),
+                            plan<typename shapes::narrow_t>(job.lo, job.hi, choice)};
+    const auto launches = {launch<typename shapes::long_t, dot>,
+                           launch<typename shapes::square_t, dot>,
+                           launch<typename shapes::narrow_t, dot>};
+    int tile = choice && choice[0] > 0 ? choice[0] - 1 : 0;
+    for (int t = 1; (!choice || choice[0] == 0) && t < 3; t++)
+        tile = plans[t].cost < plans[tile].cost ? t : tile;
+    launches.begin()[tile](job, data, plans[tile], a);
 }
 
 static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
 {
     const bool dot = a->dot || a->cg;
-    if (a->combined)
-        apply_as<double, false, true>(view, a);
-    else if (a->type == GFNN_SINGLE)
+    if (a->type == GFNN_SINGLE)
         dot ? apply_as<float, true>(view, a) : apply_as<float, false>(view, a);
     else
         dot ? apply_as<double, true>(view, a) : apply_as<double, false>(view, a);
 }
 
+/* Returns the most blocks of any region: the whole box in the thinnest chunks. */
+template <class S> static size_t most_blocks(const gfnn_box_t *box)
+{
+    return static_cast<size_t>(rt_blocks(box->n[0], S::own_columns)) *
+           rt_blocks(box->n[1], S::own_rows) * rt_blocks(box->n[2], GFNN_LEAST_LAYERS);
+}
+
+static size_t sums(const gfnn_box_t *box)
+{
+    using shapes = shapes_t<double>;
+    return std::max({most_blocks<shapes::long_t>(box), most_blocks<shapes::square_t>(box),
+                     most_blocks<shapes::narrow_t>(box)});
+}
+
 static void set_up(gfnn_view_t *view)
 {
-    const int64_t *n = view->box->n; /* more blocks than any tile makes of any region */
-    gfnn_operator_data_new(view, static_cast<size_t>(rt_blocks(n[0], 7)) * rt_blocks(n[1], 7) *
-                                     rt_blocks(n[2], GFNN_LEAST_LAYERS));
+    gfnn_operator_data_new(view, sums(view->box));
 }
 
 extern "C" const gfnn_operator_t gfnn_operator_parity = {.apply = apply,
@@ -378,11 +380,13 @@ extern "C" const gfnn_operator_t gfnn_operator_parity = {.apply = apply,
                                                          .sums = true,
                                                          .sums_on_device = true,
                                                          .wraps = gfnn_layers_wrap,
-                                                         .combines = gfnn_layers_wrap,
                                                          .set_up = set_up,
                                                          .tear_down = gfnn_operator_tear_down};
 extern "C" const gfnn_kernels_t gfnn_op_parity = {
-    .rung = {.precision = "FP64", .reproducible = true},
+    .rung = {.precision = "FP64",
+             .reproducible = true,
+             .parameters = gfnn_parity_parameters,
+             .n_parameters = GFNN_PARITY_PARAMETERS},
     .ladder = GFNN_LADDER_OPERATOR,
     .op = &gfnn_operator_parity,
 };

@@ -8,12 +8,12 @@
 #include "gfnn_cuda.cuh"
 #include "../loops/loops.hpp"
 
-/* RESIDENT blocks per multiprocessor, with 48 registers. */
+/* The grid is as large as the device: RESIDENT blocks per multiprocessor, with 48 registers. */
 enum { GFNN_THREADS = 256, GFNN_WARPS = GFNN_THREADS / 32, GFNN_RESIDENT = 5 };
 
 /* What set_up makes. */
 struct gfnn_vectors_data_t {
-    unsigned blocks; /* as many as run at once */
+    unsigned blocks; /* of the grid */
     gfnn_parts_t parts;
     double *result;          /* pinned: a sum that the host waits for */
     gfnn_entries_t *entries; /* device [GFNN_MAX_IDS] */

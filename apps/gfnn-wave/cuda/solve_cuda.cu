@@ -6,7 +6,11 @@
 #include "gfnn_net.cuh"
 
 extern "C" const gfnn_kernels_t gfnn_solve_cuda = {
-    .rung = {.precision = GFNN_SOLVE_PRECISION, .reproducible = true, .refuse = gfnn_refuse},
+    .rung = {.precision = GFNN_SOLVE_PRECISION,
+             .reproducible = true,
+             .parameters = gfnn_parity_parameters,
+             .n_parameters = GFNN_PARITY_PARAMETERS,
+             .refuse = gfnn_refuse},
     .ladder = GFNN_LADDER_SOLVE,
     .op = &gfnn_operator_parity,
     .predictor = {&gfnn_predictor_tiled, &gfnn_predictor_tensor},

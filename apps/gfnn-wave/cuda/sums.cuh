@@ -136,11 +136,11 @@ struct gfnn_shared_t {
 /* The scalars that a loop over vectors of T reads (loops/loops.hpp). All threads of the block make it. */
 template <class T> struct gfnn_factors_t {
     using value_t = std::conditional_t<sizeof(T) == sizeof(float), float, gfnn_shared_t>;
-    value_t alpha, beta, scale, due, due_odd;
+    value_t alpha, beta, scale, due;
     gfnn_shared_t unit;
     T back;          /* 1 / scale */
     double per_unit; /* 1 / a power of two */
-    bool ended, is_due, is_odd_due;
+    bool ended, is_due;
 
     static __device__ __forceinline__ value_t value(const volatile double *at)
     {
@@ -151,14 +151,13 @@ template <class T> struct gfnn_factors_t {
     }
     __device__ __forceinline__ explicit gfnn_factors_t(const gfnn_cg_t *cg)
     {
-        __shared__ double factor[6];
+        __shared__ double factor[5];
         if (threadIdx.x == 0) {
             factor[0] = __ldcg(&cg->alpha);
             factor[1] = __ldcg(&cg->beta);
             factor[2] = __ldcg(&cg->scale);
-            factor[3] = __ldcg(&cg->due[0]);
+            factor[3] = __ldcg(&cg->due);
             factor[4] = __ldcg(&cg->unit);
-            factor[5] = __ldcg(&cg->due[1]);
         }
         ended = (__ldcg(&cg->status.progress) & 1) != 0;
         __syncthreads();
@@ -167,12 +166,10 @@ template <class T> struct gfnn_factors_t {
         beta = value(of + 1);
         scale = value(of + 2);
         due = value(of + 3);
-        due_odd = value(of + 5);
         unit = {of + 4};
         back = static_cast<T>(1 / of[2]);
         per_unit = 1 / of[4];
         is_due = of[3] != 0;
-        is_odd_due = of[5] != 0;
     }
 };
 

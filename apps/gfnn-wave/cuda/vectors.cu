@@ -8,7 +8,6 @@
  * later kernels read: the host does not wait.
  */
 #include "config.h"
-#include <algorithm>
 #include <cuda_fp16.h>
 #include "rows.cuh"
 #include "../loops/table.hpp"
@@ -128,7 +127,7 @@ static __global__ void __launch_bounds__(GFNN_THREADS, GFNN_RESIDENT)
 {
     const scalars_t<typename Loop::real, Low> c(g, cg, low);
     sums_t sums;
-    if ((Loop::stops && c.ended) || (Loop::only_due && !c.is_due && !c.is_odd_due))
+    if ((Loop::stops && c.ended) || (Loop::only_due && !c.is_due))
         return;
     run_loop(g, loop, c, sums);
     if constexpr (Loop::sums > 0)
@@ -160,22 +159,12 @@ static __global__ void add_kernel(double value, double *at)
 
 /* --- the back end of table.hpp --- */
 
-/* How many rows a warp takes of a loop that stores: blocks with few rows start in the order of memory
- * and stay close together there. Each block with sums has an end that waits, so they take more. A loop
- * that only reads has as many blocks as run at once (0). */
-enum { ROWS = 2, ROWS_OF_SUMS = 4 };
-
-static unsigned blocks_of(const gfnn_view_t *view, int rows)
-{
-    const size_t all = 3 * static_cast<size_t>(view->box->n[1] * view->box->n[2]);
-    return std::max(gfnn_vectors_data(view)->blocks, rt_blocks(all, GFNN_WARPS * rows));
-}
-
-template <int rows = 0, class... P, class... A>
+/* Every kernel over rows has this grid. */
+template <class... P, class... A>
 static void launch_rows(void (*kernel)(gfnn_rows_t, P...), const gfnn_view_t *view, A... arguments)
 {
-    const unsigned blocks = rows ? blocks_of(view, rows) : gfnn_vectors_data(view)->blocks;
-    kernel<<<blocks, GFNN_THREADS, 0, rt_stream()>>>(gfnn_rows_t(view->box), arguments...);
+    kernel<<<gfnn_vectors_data(view)->blocks, GFNN_THREADS, 0, rt_stream()>>>(
+        gfnn_rows_t(view->box), arguments...);
     RT_CUDA_LAUNCHED();
 }
 
@@ -184,7 +173,7 @@ struct back_end_t {
 
     template <class Loop> static void run(const gfnn_view_t *view, const Loop &loop)
     {
-        launch_rows<ROWS>(plain_kernel<Loop>, view, loop);
+        launch_rows(plain_kernel<Loop>, view, loop);
     }
     /* Waits for the sum that the kernel leaves. */
     template <class Loop> static double sum(const gfnn_view_t *view, const Loop &loop)
@@ -197,9 +186,7 @@ struct back_end_t {
     template <class Cg, class Loop, class Low = float>
     static void run_cg(const gfnn_view_t *view, Cg *cg, const Loop &loop, Low *low = nullptr)
     {
-        constexpr int rows = !Loop::stores ? 0 : Loop::sums ? ROWS_OF_SUMS : ROWS;
-        launch_rows<rows>(cg_kernel<Loop, Cg, Low>, view, cg, loop, low,
-                          gfnn_vectors_data(view)->parts);
+        launch_rows(cg_kernel<Loop, Cg, Low>, view, cg, loop, low, gfnn_vectors_data(view)->parts);
     }
     template <class Loop>
     static void run_low(const gfnn_view_t *view, gfnn_cg_t *cg, const Loop &loop, int precision,
@@ -234,13 +221,12 @@ struct back_end_t {
         const unsigned none = 0;
         *data = gfnn_vectors_data_t();
         data->blocks = static_cast<unsigned>(rt_device_gpu()->multiprocessors) * GFNN_RESIDENT;
-        view->data = data;
-        data->parts.partial =
-            RT_NEW(double, 2 * static_cast<size_t>(blocks_of(view, ROWS_OF_SUMS)), RT_DEVICE);
+        data->parts.partial = RT_NEW(double, 2 * static_cast<size_t>(data->blocks), RT_DEVICE);
         data->parts.ticket = static_cast<unsigned *>(rt_clone(&none, 1, sizeof none, RT_DEVICE));
         data->result = RT_NEW(double, 1, RT_PINNED);
         data->entries = gfnn_entries_new(view, form);
         data->ghosts = gfnn_cuda_ghosts_new(view);
+        view->data = data;
     }
     static void tear_down(gfnn_view_t *view)
     {

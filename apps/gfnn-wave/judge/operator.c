@@ -39,7 +39,7 @@ static operands_t operands(const gfnn_bench_t *b, gfnn_type_t type)
         return (operands_t){type, RT_F64, &b->box->fine, RT_EPS, s->x, s->q};
     const bool of_cg = gfnn_is_single(b->p->config);
     return (operands_t){
-        type, RT_F32, &b->box->wide, 0x1p-24, of_cg ? s->cg.p[0] : s->z, of_cg ? s->cg.q : s->t32};
+        type, RT_F32, &b->box->wide, 0x1p-24, of_cg ? s->cg.p : s->z, of_cg ? s->cg.q : s->t32};
 }
 
 /* Returns random values on a grid, as a type has them; ghosts that the halo is to bring are NaN. */
@@ -213,8 +213,7 @@ static void clean(const gfnn_bench_t *b, gfnn_type_t type)
 void gfnn_verify_operator(gfnn_bench_t *b)
 {
     const gfnn_step_t *step = &b->p->step;
-    const bool of_cg = b->s->cg.p[0] && gfnn_is_single(b->p->config),
-               sums = b->s->kernels->op->sums;
+    const bool of_cg = b->s->cg.p && gfnn_is_single(b->p->config), sums = b->s->kernels->op->sums;
     verify_form(b, GFNN_DOUBLE, &step->A, "A x (of its rounding bound)", SALT_A);
     verify_form(b, GFNN_DOUBLE, &step->M, "M x (of its rounding bound)", SALT_M);
     verify_form(b, GFNN_DOUBLE, &step->K, "K x (of its rounding bound)", SALT_K);

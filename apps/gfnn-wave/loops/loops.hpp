@@ -9,8 +9,8 @@
  *     put<V>(c, fine, wide, own, v, sums)        computes, and stores the first `own` values: the
  *                                                rest are ghosts
  *
- * c has the scalars of conjugate gradients in the loop's type `real`: alpha, beta, due, due_odd, scale,
- * back = 1 / scale; and unit, per_unit = 1 / unit, is_due, is_odd_due, and lower(..), which stores what the
+ * c has the scalars of conjugate gradients in the loop's type `real`: alpha, beta, due, scale,
+ * back = 1 / scale; and unit, per_unit = 1 / unit, is_due, and lower(..), which stores what the
  * preconditioner gets. sums.add(is it own?, ..) adds to the loop's sums. V is 1 but for CUDA.
  */
 #ifndef GFNN_LOOPS_HPP
@@ -65,7 +65,6 @@ template <class T, int sums_ = 0, gfnn_stage_t stage_ = GFNN_STARTED> struct gfn
     static constexpr gfnn_stage_t stage = stage_;
     static constexpr bool stops = false;    /* does nothing when the solve has ended */
     static constexpr bool only_due = false; /* does nothing if no step along p is due */
-    static constexpr bool stores = true;
 };
 
 #define GFNN_GET template <int V, class C> GFNN_METHOD values_t<V> get
@@ -140,7 +139,6 @@ template <class T> struct gfnn_update_t : gfnn_loop_t<T, 1, GFNN_UPDATED> {
 /* z . r and, if `two`, z . q; Z: float, or 16 bits */
 template <bool two, class T, class Z>
 struct gfnn_dots_t : gfnn_loop_t<T, two ? 2 : 1, GFNN_PRECONDITIONED> {
-    static constexpr bool stores = false;
     const Z *z;
     const T *r, *q;
     template <int V> struct values_t {
@@ -164,74 +162,90 @@ struct gfnn_dots_t : gfnn_loop_t<T, two ? 2 : 1, GFNN_PRECONDITIONED> {
     }
 };
 
-enum { GFNN_FIRST, GFNN_EVEN_P, GFNN_ODD_P }; /* iterations */
+/* At one value of z, scaled back: x += due p, and the next p. first: there is no x and no p yet. */
+template <class T> GFNN_FN void gfnn_turn(bool first, T z, T due, T beta, T *x, T *p)
+{
+    *x += due * *p;
+    *p = first ? z : z + beta * *p;
+}
 
-/* p = z / scale + beta old, old being p of the iteration before; in even iterations also x += the two
- * steps that are due, and p takes the place of the one before old. First: there is no x and no old yet.
- * Z: float or 16 bits. Everything is read before anything is written: where pages begin alike, a store
- * seems to meet a load. */
-template <int kind, class T, class Z> struct gfnn_direction_t : gfnn_loop_t<T> {
+/* x += due p, p = z / scale + beta p. Z: float or 16 bits. Everything is read before
+ * anything is written: where pages begin alike, a store seems to meet a load. */
+template <bool first, class T, class Z> struct gfnn_direction_t : gfnn_loop_t<T> {
     static constexpr bool stops = true;
     T *x;
     const Z *z;
-    const T *old;
     T *p;
     template <int V> struct values_t {
         gfnn_pack_t<Z, V> z;
-        gfnn_pack_t<T, V> old, p, x;
+        gfnn_pack_t<T, V> p, x;
     };
 
     GFNN_GET(const C &, int64_t fine, int64_t wide) const
     {
         using pack_t = gfnn_pack_t<T, V>;
         const int64_t at = gfnn_offset<T>(fine, wide);
-        return {gfnn_get<V>(z + wide), kind == GFNN_FIRST ? pack_t{} : gfnn_get<V>(old + at),
-                kind == GFNN_EVEN_P ? gfnn_get<V>(p + at) : pack_t{},
-                kind == GFNN_EVEN_P ? gfnn_get<V>(x + at) : pack_t{}};
+        return {gfnn_get<V>(z + wide), first ? pack_t{} : gfnn_get<V>(p + at),
+                first ? pack_t{} : gfnn_get<V>(x + at)};
     }
     GFNN_PUT(const C &c, int64_t fine, int64_t wide, int own, values_t<V> &v, S &) const
     {
         const int64_t at = gfnn_offset<T>(fine, wide);
-        const T due = c.due, due_odd = c.due_odd, beta = c.beta;
+        const T due = c.due, beta = c.beta;
         GFNN_UNROLL
         for (int e = 0; e < V; e++) {
-            v.x.at[e] += due * v.p.at[e] + due_odd * v.old.at[e];
-            v.p.at[e] = c.back * gfnn_as<T>(v.z.at[e]);
-            if (kind != GFNN_FIRST)
-                v.p.at[e] += beta * v.old.at[e];
+            const T z_of_r = c.back * gfnn_as<T>(v.z.at[e]);
+            gfnn_turn(first, z_of_r, due, beta, &v.x.at[e], &v.p.at[e]);
         }
-        if (kind == GFNN_EVEN_P)
+        if (!first)
             gfnn_put(x + at, own, v.x);
         gfnn_put(p + at, own, v.p);
     }
 };
 
-/* du += (x + the steps due along p and odd) / unit. odd is not read if none is due along it. with_x:
- * 0: x is du itself; 1: du is set; 2: du is added to. */
-template <int with_x, class T> struct gfnn_arrive_t : gfnn_loop_t<double> {
+/* du += due p: x in FP64 is du. */
+struct gfnn_arrive_t : gfnn_loop_t<double> {
     static constexpr int ahead = 2;
-    static constexpr bool only_due = with_x == 0;
-    const T *x, *p, *odd;
+    static constexpr bool only_due = true;
+    const double *p;
     double *du;
     template <int V> struct values_t {
-        gfnn_pack_t<double, V> du;
-        gfnn_pack_t<T, V> x, p, odd;
+        gfnn_pack_t<double, V> du, p;
     };
 
-    GFNN_GET(const C &c, int64_t fine, int64_t wide) const
+    GFNN_GET(const C &, int64_t fine, int64_t) const
     {
-        using pack_t = gfnn_pack_t<T, V>;
-        const int64_t at = gfnn_offset<T>(fine, wide);
-        return {with_x == 1 ? gfnn_pack_t<double, V>{} : gfnn_get<V>(du + fine),
-                with_x > 0 ? gfnn_get<V>(x + at) : pack_t{},
-                c.is_due ? gfnn_get<V>(p + at) : pack_t{},
-                c.is_odd_due ? gfnn_get<V>(odd + at) : pack_t{}};
+        return {gfnn_get<V>(du + fine), gfnn_get<V>(p + fine)};
     }
     GFNN_PUT(const C &c, int64_t fine, int64_t, int own, values_t<V> &v, S &) const
     {
         GFNN_UNROLL
         for (int e = 0; e < V; e++)
-            v.du.at[e] += (v.x.at[e] + c.due * v.p.at[e] + c.due_odd * v.odd.at[e]) * c.per_unit;
+            v.du.at[e] += c.due * v.p.at[e];
+        gfnn_put(du + fine, own, v.du);
+    }
+};
+
+/* du += (x + due p) / unit; first: du is set. If nothing is due, p is not read. */
+template <bool first> struct gfnn_add_up_t : gfnn_loop_t<double> {
+    static constexpr int ahead = 2;
+    const float *x, *p;
+    double *du;
+    template <int V> struct values_t {
+        gfnn_pack_t<double, V> du;
+        gfnn_pack_t<float, V> x, p;
+    };
+
+    GFNN_GET(const C &c, int64_t fine, int64_t wide) const
+    {
+        return {first ? gfnn_pack_t<double, V>{} : gfnn_get<V>(du + fine), gfnn_get<V>(x + wide),
+                c.is_due ? gfnn_get<V>(p + wide) : gfnn_pack_t<float, V>{}};
+    }
+    GFNN_PUT(const C &c, int64_t fine, int64_t, int own, values_t<V> &v, S &) const
+    {
+        GFNN_UNROLL
+        for (int e = 0; e < V; e++)
+            v.du.at[e] += (v.x.at[e] + c.due * v.p.at[e]) * c.per_unit;
         gfnn_put(du + fine, own, v.du);
     }
 };
@@ -261,7 +275,6 @@ template <class T> struct gfnn_fill_t : gfnn_loop_t<T> {
 /* x . y */
 template <class T> struct gfnn_dot_t : gfnn_loop_t<T, 1> {
     static constexpr int ahead = 2;
-    static constexpr bool stores = false;
     const T *x, *y;
     template <int V> struct values_t {
         gfnn_pack_t<T, V> x, y;
@@ -280,8 +293,8 @@ template <class T> struct gfnn_dot_t : gfnn_loop_t<T, 1> {
     }
 };
 
-/* y = a x + b y */
-struct gfnn_axpby_t : gfnn_loop_t<double> {
+/* y = a x + b y. As in BLAS, y is not read if b is 0 (not with_y): it may be NaN. */
+template <bool with_y> struct gfnn_axpby_t : gfnn_loop_t<double> {
     double a, b;
     const double *x;
     double *y;
@@ -291,13 +304,13 @@ struct gfnn_axpby_t : gfnn_loop_t<double> {
 
     GFNN_GET(const C &, int64_t fine, int64_t) const
     {
-        return {gfnn_get<V>(x + fine), gfnn_get<V>(y + fine)};
+        return {gfnn_get<V>(x + fine), gfnn_get<V>((with_y ? y : x) + fine)};
     }
     GFNN_PUT(const C &, int64_t fine, int64_t, int own, values_t<V> &v, S &) const
     {
         GFNN_UNROLL
         for (int e = 0; e < V; e++)
-            v.y.at[e] = a * v.x.at[e] + b * v.y.at[e];
+            v.y.at[e] = with_y ? a * v.x.at[e] + b * v.y.at[e] : a * v.x.at[e];
         gfnn_put(y + fine, own, v.y);
     }
 };

@@ -154,9 +154,9 @@ template <class L> struct gfnn_ghosts_of {
 /* The scalars of conjugate gradients as loops read them, where they are in host memory; cg NULL:
  * none. The preconditioner gets nothing. */
 template <class T> struct gfnn_host_scalars_t {
-    T alpha = 0, beta = 0, due = 0, due_odd = 0, scale = 1, back = 1;
+    T alpha = 0, beta = 0, due = 0, scale = 1, back = 1;
     double unit = 1, per_unit = 1;
-    bool is_due = false, is_odd_due = false;
+    bool is_due = false;
 
     explicit gfnn_host_scalars_t(const gfnn_cg_t *cg)
     {
@@ -164,14 +164,12 @@ template <class T> struct gfnn_host_scalars_t {
             return;
         alpha = static_cast<T>(cg->alpha);
         beta = static_cast<T>(cg->beta);
-        due = static_cast<T>(cg->due[0]);
-        due_odd = static_cast<T>(cg->due[1]);
+        due = static_cast<T>(cg->due);
         scale = static_cast<T>(cg->scale);
         back = static_cast<T>(1 / cg->scale);
         unit = cg->unit;
         per_unit = 1 / cg->unit;
-        is_due = cg->due[0] != 0;
-        is_odd_due = cg->due[1] != 0;
+        is_due = cg->due != 0;
     }
     template <int V> GFNN_METHOD void lower(int64_t, int, const gfnn_pack_t<float, V> &) const
     {
@@ -252,8 +250,7 @@ template <class L> struct gfnn_runs_of {
     static void run_scaled(const gfnn_view_t *view, Cg *cg, const Loop &loop, const C &c)
     {
         double sums[2] = {0, 0};
-        if ((Loop::stops && gfnn_cg_has_ended(&cg->status)) ||
-            (Loop::only_due && cg->due[0] == 0 && cg->due[1] == 0))
+        if ((Loop::stops && gfnn_cg_has_ended(&cg->status)) || (Loop::only_due && cg->due == 0))
             return;
         L::run_with(view, c, loop, sums);
         if constexpr (Loop::sums > 0) {

@@ -46,29 +46,26 @@ template <class L, class T> struct gfnn_loops_of {
             L::run_cg(view, cg, gfnn_dots_t<false, T, Z>{{}, z, of_r, of_r});
     }
     template <class Given, class Z = Given>
-    static void direction(const gfnn_view_t *view, const gfnn_cg_t *cg, int64_t k, void *x,
-                          const Given *given, void *const p[2])
+    static void direction(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, void *x,
+                          const Given *given, void *p)
     {
         const Z *z = reinterpret_cast<const Z *>(given);
-        T *to = static_cast<T *>(x), *even = static_cast<T *>(p[0]), *odd = static_cast<T *>(p[1]);
-        if (k == 0)
-            L::run_cg(view, cg, gfnn_direction_t<GFNN_FIRST, T, Z>{{}, to, z, odd, even});
-        else if (k % 2)
-            L::run_cg(view, cg, gfnn_direction_t<GFNN_ODD_P, T, Z>{{}, to, z, even, odd});
+        T *to = static_cast<T *>(x), *along = static_cast<T *>(p);
+        if (first)
+            L::run_cg(view, cg, gfnn_direction_t<true, T, Z>{{}, to, z, along});
         else
-            L::run_cg(view, cg, gfnn_direction_t<GFNN_EVEN_P, T, Z>{{}, to, z, odd, even});
+            L::run_cg(view, cg, gfnn_direction_t<false, T, Z>{{}, to, z, along});
     }
     static void arrive(const gfnn_view_t *view, const gfnn_cg_t *cg, bool first, const void *x,
-                       void *const p[2], double *du)
+                       const void *p, double *du)
     {
-        const T *of_x = static_cast<const T *>(x), *even = static_cast<const T *>(p[0]),
-                *odd = static_cast<const T *>(p[1]);
-        if constexpr (sizeof(T) == sizeof(double))
-            L::run_cg(view, cg, gfnn_arrive_t<0, T>{{}, of_x, even, odd, du});
+        const float *of_x = static_cast<const float *>(x), *of_p = static_cast<const float *>(p);
+        if (sizeof(T) == sizeof(double))
+            L::run_cg(view, cg, gfnn_arrive_t{{}, static_cast<const double *>(p), du});
         else if (first)
-            L::run_cg(view, cg, gfnn_arrive_t<1, T>{{}, of_x, even, odd, du});
+            L::run_cg(view, cg, gfnn_add_up_t<true>{{}, of_x, of_p, du});
         else
-            L::run_cg(view, cg, gfnn_arrive_t<2, T>{{}, of_x, even, odd, du});
+            L::run_cg(view, cg, gfnn_add_up_t<false>{{}, of_x, of_p, du});
     }
 
     static constexpr gfnn_loops_t table()
@@ -112,7 +109,10 @@ template <class L> struct gfnn_vectors_of_back_end {
     }
     static void axpby(const gfnn_view_t *view, double a, const double *x, double b, double *y)
     {
-        L::run(view, gfnn_axpby_t{{}, a, b, x, y});
+        if (b != 0)
+            L::run(view, gfnn_axpby_t<true>{{}, a, b, x, y});
+        else
+            L::run(view, gfnn_axpby_t<false>{{}, a, b, x, y});
     }
     static void to_half(const gfnn_view_t *view, const float *x, void *low)
     {

@@ -76,10 +76,7 @@ static int product(gfnn_solver_t *s, gfnn_product_t *a)
     const ghosts_t ghosts = single
                                 ? (ghosts_t){s->halo_wide1, 1, gfnn_field(&box->wide, a->x, RT_F32)}
                                 : (ghosts_t){s->halo_fine, 1, gfnn_field(&box->fine, a->x, RT_F64)};
-    const char *name = a->sweep      ? "sweep"
-                       : a->combined ? "right-hand side"
-                       : single      ? "operator FP32"
-                                     : "operator";
+    const char *name = a->sweep ? "sweep" : single ? "operator FP32" : "operator";
     gfnn_region_t inner;
     int regions = 1;
     if (!ghosts.halo || rt_halo_on_stream(ghosts.halo) || s->kernels->op->whole ||
@@ -109,19 +106,6 @@ void gfnn_apply(gfnn_solver_t *s, const gfnn_form_t *form, double *x, double *y)
     product(s, &(gfnn_product_t){.form = form, .type = GFNN_DOUBLE, .x = x, .y = y});
 }
 
-bool gfnn_combines(const gfnn_solver_t *s)
-{
-    const gfnn_operator_t *op = s->kernels->op;
-    return op->combines && op->combines(&s->view_op);
-}
-
-void gfnn_apply_combined(gfnn_solver_t *s, const gfnn_form_t *form, double *x,
-                         const gfnn_combined_t *combined, double *y)
-{
-    product(s, &(gfnn_product_t){
-                   .form = form, .type = GFNN_DOUBLE, .x = x, .y = y, .combined = combined});
-}
-
 void gfnn_apply32(gfnn_solver_t *s, const gfnn_form_t *form, float *x, float *y)
 {
     product(s, &(gfnn_product_t){.form = form, .type = GFNN_SINGLE, .x = x, .y = y});
@@ -142,13 +126,13 @@ void gfnn_sweep(gfnn_solver_t *s, float *z, const gfnn_sweep_t *sweep)
                                  .sweep = sweep});
 }
 
-void gfnn_apply_p(gfnn_solver_t *s, int64_t k)
+void gfnn_apply_p(gfnn_solver_t *s)
 {
     const gfnn_vectors_t *vectors = s->vectors;
     const gfnn_scalars_t *scalars = vectors->scalars;
     gfnn_product_t a = {.form = &s->problem->step.A,
                         .type = gfnn_is_single(s->problem->config) ? GFNN_SINGLE : GFNN_DOUBLE,
-                        .x = s->cg.p[k % 2],
+                        .x = s->cg.p,
                         .y = s->cg.q,
                         .dot = s->dots};
     if (s->kernels->op->sums_on_device && scalars->on_device)

@@ -99,8 +99,7 @@ static void new_solve_arrays(gfnn_solver_t *s)
     s->cg.x = single ? vector_new(s, GFNN_SINGLE) : s->x;
     s->cg.q = single ? vector_new(s, GFNN_SINGLE) : s->q;
     s->cg.r = vector_new(s, (gfnn_type_t)config->vectors);
-    for (int i = 0; i < 2; i++)
-        s->cg.p[i] = vector_new(s, (gfnn_type_t)config->vectors);
+    s->cg.p = vector_new(s, (gfnn_type_t)config->vectors);
     s->z = vector_new(s, GFNN_SINGLE);
     if (gfnn_needs_r32(config))
         s->r32 = vector_new(s, GFNN_SINGLE);
@@ -230,7 +229,7 @@ void gfnn_solver_destroy(void *solver)
     gfnn_solver_t *s = solver;
     const gfnn_kernels_t *kernels = s->kernels;
     const gfnn_predictor_t *predictor = kernels->predictor[s->network.precision];
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 2; i++)
         rt_replay_drop(&s->replay[i]);
     rt_halo_t *const halos[] = {s->halo_fine, s->halo_wide1, s->halo_wide3, s->halo_low};
     for (size_t i = 0; i < sizeof halos / sizeof *halos; i++)
@@ -239,9 +238,8 @@ void gfnn_solver_destroy(void *solver)
         s->cg.x = s->cg.q = NULL;
     if (s->r32 == s->cg.r)
         s->r32 = NULL;
-    void *const arrays[] = {s->u,    s->v,    s->a,       s->x,       s->q,    s->f,
-                            s->cg.x, s->cg.r, s->cg.p[0], s->cg.p[1], s->cg.q, s->z,
-                            s->r32,  s->s32,  s->t32,     s->other};
+    void *const arrays[] = {s->u,    s->v,    s->a, s->x,   s->q,   s->f,   s->cg.x, s->cg.r,
+                            s->cg.p, s->cg.q, s->z, s->r32, s->s32, s->t32, s->other};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         zeroed_free(s, arrays[i]);
     if (s->low)

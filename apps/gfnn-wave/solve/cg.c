@@ -4,11 +4,11 @@
  *
  *     z = B r                                        precond.c
  *     z.r, z.q                                       dots
- *     p = z + beta p; x += alpha p                   direction
+ *     x += alpha p, p = z + beta p                   direction
  *     q = A p, p.q                                   operator
  *     r -= alpha q, r.r, low = r                     update
  *
- * x is behind: its part of two iterations waits until an even one reads both p anyway. If B is the
+ * x is a step behind: its part of an iteration waits until the next one reads p anyway. If B is the
  * blocks of the diagonal, z and z.r are part of the update (update_bj), so that this rival of the
  * networks is at its best: three passes per iteration.
  *
@@ -187,16 +187,17 @@ static void precondition(gfnn_solver_t *s, const gfnn_method_t *method, bool fir
     rt_timer_stop("dots");
 }
 
-/* Makes p = z + beta p of iteration k, and x += alpha p of two before it. */
-static void update_direction(gfnn_solver_t *s, const gfnn_method_t *method, int64_t k)
+/* Makes x += alpha p of the iteration before, and p = z + beta p. */
+static void update_direction(gfnn_solver_t *s, const gfnn_method_t *method, bool first)
 {
     if (!method->fused)
-        precondition(s, method, k == 0);
+        precondition(s, method, first);
     gfnn_start(s, "direction");
     if (has_low_z(s))
-        loops(s)->direction_low(&s->view_vec, s->scalars.cg, k, s->cg.x, (uint16_t *)s->z, s->cg.p);
+        loops(s)->direction_low(&s->view_vec, s->scalars.cg, first, s->cg.x, (uint16_t *)s->z,
+                                s->cg.p);
     else
-        loops(s)->direction(&s->view_vec, s->scalars.cg, k, s->cg.x, s->z, s->cg.p);
+        loops(s)->direction(&s->view_vec, s->scalars.cg, first, s->cg.x, s->z, s->cg.p);
     rt_timer_stop("direction");
 }
 
@@ -205,24 +206,24 @@ static void update_direction(gfnn_solver_t *s, const gfnn_method_t *method, int6
 typedef struct {
     gfnn_solver_t *solver;
     const gfnn_method_t *method;
-    int64_t k;
+    bool first;
 } iteration_t;
 
 /* Goes along p to the least error; x does not follow yet. */
 static void iterate(void *work)
 {
     const iteration_t *i = work;
-    update_direction(i->solver, i->method, i->k);
-    gfnn_apply_p(i->solver, i->k);
+    update_direction(i->solver, i->method, i->first);
+    gfnn_apply_p(i->solver);
     update(i->solver, i->method, false);
 }
 
 /* A profile times the parts of an iteration, which a record does not have. */
-static void run_iteration(gfnn_solver_t *s, const gfnn_method_t *method, int64_t k)
+static void run_iteration(gfnn_solver_t *s, const gfnn_method_t *method, bool first)
 {
-    iteration_t iteration = {s, method, k};
+    iteration_t iteration = {s, method, first};
     if (s->on_stream && !rt_timer_enabled())
-        rt_replay(&s->replay[k == 0 ? 0 : 1 + k % 2], 0, iterate, &iteration);
+        rt_replay(&s->replay[first], 0, iterate, &iteration);
     else
         iterate(&iteration);
 }
@@ -253,7 +254,7 @@ static gfnn_status_t run_on(gfnn_solver_t *s, const gfnn_method_t *method, doubl
             (before >= first && ends_soon(scalars->residual(&s->scalars, before), before, limit)))
             known = scalars->status(&s->scalars, *k);
         if (!gfnn_cg_has_ended(&known))
-            run_iteration(s, method, *k);
+            run_iteration(s, method, *k == 0);
     }
     *k = known.progress / 2;
     return known;

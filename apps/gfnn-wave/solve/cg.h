@@ -66,8 +66,8 @@ typedef struct {
     double scale;   /* of the preconditioner's input, and so of z */
     double rz;      /* r . z */
     double alpha, beta;
-    double due[2]; /* the steps that x has still to make along p of an even and an odd iteration */
-    double level;  /* of |r| / |f|, at which the true residual replaces r */
+    double due;   /* the step along p that x has still to make: alpha, or 0 */
+    double level; /* of |r| / |f|, at which the true residual replaces r */
     gfnn_status_t status;
     double *history; /* [GFNN_MOST_RESIDUALS], where the host can read it: the residual after each
                         iteration, from 0 on; NULL: not kept */
@@ -121,7 +121,7 @@ GFNN_CG_FN void gfnn_form_start(gfnn_cg_t *cg)
     cg->ff = cg->rr = cg->sums[0] * cg->unit * cg->unit;
     cg->most = cg->unit * (cg->method.fused ? norm : cg->sums[1]);
     cg->scale = cg->method.unscaled ? 1 : gfnn_unit_scale(cg->most);
-    cg->rz = cg->alpha = cg->beta = cg->due[0] = cg->due[1] = 0;
+    cg->rz = cg->alpha = cg->beta = cg->due = 0;
     cg->level = cg->method.drop;
     cg->status.residual = cg->ff == 0 ? 0 : 1;
     cg->status.progress = cg->ff == 0;
@@ -158,7 +158,7 @@ GFNN_CG_FN void gfnn_form_renewed(gfnn_cg_t *cg)
     cg->status.residual = sqrt(cg->rr / cg->ff);
     gfnn_keep_residual(cg, cg->status.progress / 2);
     cg->level = cg->method.drop * cg->status.residual;
-    cg->due[0] = cg->due[1] = 0;
+    cg->due = 0;
     if (!(cg->status.residual < cg->method.tolerance))
         cg->status.progress &= ~(int64_t)1;
 }
@@ -178,9 +178,7 @@ GFNN_CG_FN void gfnn_form(gfnn_cg_t *cg, gfnn_stage_t stage)
     } else if (stage == GFNN_PRECONDITIONED) {
         gfnn_form_beta(cg, cg->sums[0], cg->sums[1]);
     } else if (stage == GFNN_APPLIED) {
-        const int odd = (int)(cg->status.progress / 2 & 1);
-        cg->due[1] = 0; /* x has made both before an even iteration */
-        cg->alpha = cg->due[odd] = cg->rz / cg->sums[0];
+        cg->alpha = cg->due = cg->rz / cg->sums[0];
         if (!cg->method.unscaled) /* the largest |r| is taken to have fallen as the norm */
             cg->scale = gfnn_unit_scale(cg->most * sqrt(cg->rr / cg->ff));
     } else {

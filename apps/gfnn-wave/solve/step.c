@@ -71,15 +71,6 @@ static void right_hand_side(gfnn_solver_t *s, double time)
 {
     const gfnn_config_t *config = s->problem->config;
     const gfnn_step_t *step = &s->problem->step;
-    if (gfnn_combines(s)) { /* the products make x1 and x2 themselves */
-        const double unit = step->unit, of_v = 4 / config->dt + step->rayleigh_a;
-        const gfnn_form_t M = {unit, 0, 0}, K = {0, unit * step->K.bulk, unit * step->K.shear};
-        gfnn_apply_combined(s, &M, s->a, &(gfnn_combined_t){1, of_v, s->v, false}, s->f);
-        gfnn_apply_combined(s, &K, s->u, &(gfnn_combined_t){-1, step->rayleigh_b, s->v, true},
-                            s->f);
-        add_force(s, time);
-        return;
-    }
     gfnn_start(s, "newmark before");
     s->vectors->newmark_before(&s->view_vec, config->dt, step->rayleigh_a, step->rayleigh_b, s->u,
                                s->v, s->a, s->x, s->q);
