@@ -49,8 +49,8 @@ mcpi_chunks_t mcpi_cut_rows(const mcpi_part_t *part, int64_t rows, int64_t block
 
 /* --- which rows a block updates --- */
 
-/* With so many chunks per block and colour it pays to cut the curve once for all colours: few rows
- * are awaited, and blocks that are late in one colour are early in another. */
+/* From this many chunks per block and colour on it pays to cut the curve once for all colours: few
+ * rows are awaited, and blocks that are late in one colour are early in another. */
 enum { MANY = 100 };
 
 /* Fills block[rows] for the chunks first .. end - 1: a chunk goes to the block on whose piece of the

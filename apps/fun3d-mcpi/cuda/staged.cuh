@@ -185,7 +185,8 @@ __device__ __forceinline__ void part_of_row(const unsigned char *record, mcpi_re
 }
 
 /* Computes dQ of the rows of a record that is in shared memory, from the dQ in x. Calls next() when
- * x is free and blocks are multiplied: the next record has had that time to arrive. copies: NULL stores nothing on other GPUs. */
+ * x is free and the blocks are multiplied: the next record has had that time to arrive. copies: NULL
+ * stores nothing on other GPUs. */
 template <class K, class Next>
 __device__ __forceinline__ void
 sweep_record(const unsigned char *record, typename K::Sum *product, double *right,

@@ -151,8 +151,7 @@ static double nudged_update_xr(const nek_view_t *view, double alpha, const doubl
                                const double *w, double *x, double *r)
 {
     const double rr = nek_vector_cpu.update_xr(view, alpha, p, w, x, r);
-    for (int64_t q = 0; q < view->points && nudge.of_point > 0;
-         q++) /* alike for copies of a point */
+    for (int64_t q = 0; nudge.of_point > 0 && q < view->points; q++) /* alike for copies */
         r[q] *= 1 + nudge.of_point * rt_random(rt_items_word(r[q]), nudge.calls);
     return nudged(rr);
 }

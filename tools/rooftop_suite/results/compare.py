@@ -5,7 +5,7 @@ at least 1 %: clocks and placement vary by that much between runs even if the wi
 ratio is the root of the sum of both squares.
 
 There is no verdict, and no mean, where a side was disturbed: it is UNSTEADY, or the same processor had another
-bandwidth there, which no program changes. The columns over 1 and over 100 have the ratio with set-up, over so many solves.
+bandwidth there, which no program changes. The columns over 1 and over 100 have the ratio with set-up, over 1 and 100 solves.
 """
 import argparse
 import math
@@ -150,7 +150,7 @@ def main(args: argparse.Namespace) -> int:
             print(f'  rungs of ladders: {len(pairs) - len(shown)}; --ladders shows them')
         ladders = ladders or not all(pair.measured for pair in shown)
     if any(pair.with_setup() != ['-', '-'] for _, pairs in tables for pair in pairs):
-        print('over 1, over 100: the ratio of figures of merit with set-up, over so many solves.')
+        print('over 1, over 100: the ratio of figures of merit with set-up, over 1 and over 100 solves.')
     if ladders:
         print('* measured run; the other rows are from ladders.')
     return VALID
