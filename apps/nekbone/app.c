@@ -240,10 +240,10 @@ static const char *const *default_rungs(const rt_run_t *run, rt_kind_t kind, rt_
     static const char *const portable[] = {"kokkos-fused", "kokkos", NULL};
     const nek_config_t *config = run->config;
     if (config->solves) {
-        static const char *const of_kind[][2] = {[RT_CPU] = {"solve-cpu", NULL},
-                                                 [RT_CUDA] = {"solve-cuda", NULL},
+        static const char *const of_kind[][3] = {[RT_CPU] = {"solve-cpu", NULL},
+                                                 [RT_CUDA] = {"solve-mixed", "solve-cuda", NULL},
                                                  [RT_KOKKOS] = {"solve-kokkos", NULL}};
-        rt_text(why, "the only one of its kind with --precond %s",
+        rt_text(why, "the fastest of its kind with --precond %s",
                 nek_precond_names[config->precond]);
         return of_kind[kind];
     }

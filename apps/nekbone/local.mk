@@ -54,7 +54,7 @@ apps_nekbone_libnekbone_a_SOURCES += \
 	apps/nekbone/cuda/trilinear.cu \
 	apps/nekbone/cuda/resident_exchange.cuh apps/nekbone/cuda/resident_apart.cuh apps/nekbone/cuda/resident.cu \
 	apps/nekbone/cuda/solve_cg.cuh apps/nekbone/cuda/solve_passes.cuh apps/nekbone/cuda/solve_cg.cu \
-	apps/nekbone/cuda/solve_cuda.cu \
+	apps/nekbone/cuda/solve_cuda.cu apps/nekbone/cuda/solve_mixed.cu \
 	apps/nekbone/cuda/vectors.cu
 endif
 

@@ -23,6 +23,8 @@ const char *nek_refuse(const rt_kernels_t *self, const void *options, rt_text_t 
     if (precond == NEK_SCHWARZ && !kernels->preconditioner)
         return "schwarz is a preconditioner of the ladder solve: use solve-cpu, or --ladder --only "
                "solve";
+    if (precond == NEK_NONE && kernels->preconditioner && kernels->roundoff > 0)
+        return "its FP32 vectors are for schwarz: use solve-cuda without a preconditioner";
     if (kernels->preconditioner && !config->solves)
         return "on the ladder solve: add --only solve, or --rung NAME without --ladder";
     if (kernels->preconditioner && !config->communication)

@@ -66,7 +66,7 @@ enum { P, NP, S, E };
 enum { EACH, SHARED, LAST }; /* calls: in each iteration; if elements add; once in a solve */
 
 #define BY_LINES \
-    "reference scalar shared layered packed kokkos solve-reference solve-cuda solve-kokkos"
+    "reference scalar shared layered packed kokkos solve-reference solve-cuda solve-mixed solve-kokkos"
 #define BY_TILES "jammed solve-cpu"
 #define SWEEPING "vector batched"
 #define SPILLING "global openacc"
@@ -165,14 +165,13 @@ static void solve_work(const nek_config_t *config, const rt_rung_t *rung, double
 {
     const nek_kernels_t *kernels = nek_kernels(rung);
     const bool schwarz = nek_precond(config, kernels) == NEK_SCHWARZ;
-    const bool fused = schwarz && kernels && kernels->cg;
     credit(config, "solve", 1, credited, work);
     if (!add_rows(config, rung, iterations, work))
         return;
-    if (fused) /* its lines are others */
+    if (schwarz && kernels && kernels->cg) /* its lines are others */
         work->n = 0;
     if (schwarz)
-        nek_precond_work(config, fused, iterations, stored_points(config), work);
+        nek_precond_work(config, kernels, iterations, stored_points(config), work);
 }
 
 void nek_work_done(const nek_solver_t *s, rt_work_t *work)

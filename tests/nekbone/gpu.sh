@@ -11,6 +11,7 @@ if sanitizing; then # with an instantiated n, and with the kernel for any n
         sanitized $case --device 0 --rung ${case%-*} --degree ${case##*-} --elements 2x2x2 --iterations 2
     done
     sanitized solve --device 0 --rung solve-cuda --degree 5 --elements 2x2x3 --max-iterations 30
+    sanitized mixed --device 0 --rung solve-mixed --degree 6 --elements 2x2x3 --max-iterations 30
     [ $RT_SANITIZE != only ] || exit $failed
 fi
 
@@ -23,14 +24,14 @@ gpu_rungs= at_once=4 each ladder <<END
 --elements 3x3x2 --degree 4 --lambda 1000000 --iterations 15
 --elements {1x1x1,7x1x1,1x5x2,5x3x4} --degree 5 --iterations 15
 END
-# The ladder solve: patches of all kinds of sizes, one to four levels; no vertex is inside a box of 7x1x4.
+# The ladder solve: patches of all kinds of sizes, one to four levels, one to three steps of degree 1 in a kernel; no vertex is inside a box of 7x1x4.
 at_once=4 each single <<END
 {onepass,mixed} --choose elements={1,2,3,5} --elements 5x4x3 --degree 4 --iterations 20
 mixed --elements 8x8x8 --lambda 0 --stretch 8
 resident --choose groups={1,3} --elements 4x3x3 --degree 9 --deform 0.2 --iterations 50
-solve-cuda --precond schwarz --elements 4x3x5 --lambda 0 --degree {1,15,9 --ripple 0.3,7 --stretch 4}
-solve-cuda --precond schwarz --elements 4x3x5 --lambda 0 --choose {lines=1 --degree 9,steps=1 --degree 6,steps=2 --degree 4}
-solve-cuda --precond schwarz --elements 4x3x5 --lambda 0 --degree 2
+{solve-cuda,solve-mixed} --precond schwarz --elements 4x3x5 --lambda 0 --degree {1,2,15,9 --ripple 0.3,7 --stretch 4}
+solve-mixed --precond schwarz --elements 4x3x5 --degree 5 --tolerance {1e-3,1e-11}
+solve-cuda --elements {20x20x20,34x34x34} --degree 1
 solve-cuda --precond none --elements 4x3x5 --lambda 0 --degree 5
 solve-cuda --elements 7x1x4 --degree 2
 END

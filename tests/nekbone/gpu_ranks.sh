@@ -37,7 +37,7 @@ for transport in $transports auto; do
     launch="$mpirun -n 2" each single <<END
 onepass --transport $transport --elements 2x2x2 --degree 2 --iterations 1100
 trilinear --transport $transport --elements 4x4x4 --degree 9
-solve-cuda --transport $transport --elements 4x4x6 --degree 7 --lambda 0
+{solve-cuda,solve-mixed} --transport $transport --elements 4x4x6 --degree 7 --lambda 0
 END
 done
 launch="$mpirun -n 2" single bulk fused --choose factors=bulk --elements 4x4x4 --degree 4

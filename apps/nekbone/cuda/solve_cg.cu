@@ -22,14 +22,14 @@
  * The lower levels run beside the patches on the second stream. An iteration is one CUDA graph; the
  * host starts one while the one before it is under way, and waits only near the end.
  *
- * Advantage: 132 bytes per point instead of 270, and no time between kernels.
+ * Advantage: 132 bytes per point instead of 270, with vectors in FP32 (solve-mixed) 73, and no time
+ * between kernels.
  *
  * Price: an iteration whose kernels find that the solve has ended may be started in vain. r.z has the
  * rounding of FP32, which changes alpha and beta in the eighth digit; r and x still belong together.
  */
 #include "config.h"
 #include <cmath>
-#include <cstring>
 #include <vector>
 #include "machine/replay.h"
 #include "machine/streams.h"
@@ -37,14 +37,20 @@
 
 /* --- the solve --- */
 
-typedef struct {
-    nek_pcg_t pcg;
+template <class T> struct data_t {
+    nek_pcg_t<T> pcg;
     nek_launch_t launch;
     rt_replay_t replay;
+    T *factors;      /* in FP32, the rung's own */
     bool on_stream;  /* an iteration needs no host */
     const int *near; /* [near_count] points of the grid near other ranks */
     int near_count;
-} data_t;
+};
+
+template <class T> static data_t<T> *data_of(const nek_solver_t *s)
+{
+    return static_cast<data_t<T> *>(s->data);
+}
 
 template <class F> static void with_n(const nek_solver_t *s, F f)
 {
@@ -53,28 +59,29 @@ template <class F> static void with_n(const nek_solver_t *s, F f)
 
 /* Launches as many blocks as can be resident; each takes one element after another. */
 template <class Kernel, class... Arguments>
-static void launch_resident(const data_t *d, bool chained, Kernel *kernel, size_t bytes,
+static void launch_resident(const nek_launch_t &launch, bool chained, Kernel *kernel, size_t bytes,
                             const Arguments &...arguments)
 {
-    rt_launch(chained, kernel, nek_resident_blocks(d->launch, kernel, bytes), d->launch.threads,
-              bytes, arguments...);
+    rt_launch(chained, kernel, nek_resident_blocks(launch, kernel, bytes), launch.threads, bytes,
+              arguments...);
 }
 
 /* Forms the scalars on the host's behalf, where the kernel could not. */
-static void settle(const nek_solver_t *s, nek_stage stage)
+template <class T> static void settle(const nek_solver_t *s, nek_stage stage)
 {
-    const auto *d = static_cast<const data_t *>(s->data);
+    const data_t<T> *d = data_of<T>(s);
     double sum;
     if (d->pcg.forms)
         return;
     rt_copy(&sum, RT_HOST, &d->pcg.cg->sum, s->space, sizeof sum);
     rt_comm_sum(&sum, 1);
-    rt_launch(false, pcg_form, 1, 1, 0, d->pcg, stage, sum);
+    rt_launch(false, pcg_form<T>, 1, 1, 0, d->pcg, stage, sum);
 }
 
-static void update(nek_solver_t *s, nek_stage stage, const double *from)
+template <class T, bool anew, class V>
+static void update(nek_solver_t *s, nek_stage stage, const double *from, const V *v)
 {
-    const auto *d = static_cast<const data_t *>(s->data);
+    const data_t<T> *d = data_of<T>(s);
     const auto *p = static_cast<const nek_single_t *>(s->precond);
     const int n2 = d->pcg.grid.n * d->pcg.grid.n;
     const nek_level_view_t *next = p->count > 1 ? &p->level[1].view : nullptr; /* restricts to it */
@@ -82,158 +89,189 @@ static void update(nek_solver_t *s, nek_stage stage, const double *from)
         next ? sizeof(float) * static_cast<size_t>(2 * next->grid.n * n2 * d->pcg.per_block) : 0;
     rt_timer_start("update", s->rung->kind);
     with_n(s, [&](auto n) {
-        launch_resident(d, stage == NEK_UPDATED && !d->pcg.shared, pcg_update<n()>, bytes, d->pcg,
-                        stage, from, next ? next->J : nullptr, p->low);
+        launch_resident(d->launch, !anew && !d->pcg.shared, pcg_update<n(), T, anew, V>, bytes,
+                        d->pcg, stage, from, v, next ? next->J : nullptr, p->low);
     });
-    settle(s, stage);
+    settle<T>(s, stage);
     rt_timer_stop("update");
 }
 
 /* sum = the sum of boxes on all ranks, at the points of the grid near other ranks. */
-template <class Value>
-static void sum_near(const nek_solver_t *s, nek_box_t kind, const Value *boxes, rt_type_t type,
-                     Value *sum)
+template <class T, class Value>
+static void sum_near(const nek_solver_t *s, nek_box_t kind, const Value *boxes, Value *sum)
 {
-    const auto *d = static_cast<const data_t *>(s->data);
+    const data_t<T> *d = data_of<T>(s);
     const auto *p = static_cast<const nek_single_t *>(s->precond);
-    const rt_field_t field = {sum, type, 1, 1, 0};
-    rt_launch(false, pcg_gather<Value>,
-              rt_blocks(static_cast<size_t>(d->near_count), NEK_POINT_THREADS), NEK_POINT_THREADS,
-              0, d->pcg.grid, kind, boxes, d->near, d->near_count, sum);
+    const rt_field_t field = {sum, nek_is_single<Value> ? RT_F32 : RT_F64, 1, 1, 0};
+    each_point(d->near_count, nek_collect_points<Value>, d->pcg.grid, kind, boxes, d->near, sum);
     rt_halo_do(p->level[0].halo, RT_HALO_SUM, &field);
 }
 
-void nek_pcg_top(nek_solver_t *s, const float *boxes, const nek_level_view_t *next,
-                 const float *from, float *x)
+template <class T>
+void nek_pcg<T>::top(nek_solver_t *s, const float *boxes, const nek_level_view_t *next,
+                     const float *from, float *x)
 {
-    auto *d = static_cast<data_t *>(s->data);
+    data_t<T> *d = data_of<T>(s);
     const auto *p = static_cast<const nek_single_t *>(s->precond);
     const nek_single_level_t &last = p->level[p->count - 1];
     d->pcg.top = {};
     rt_side_join();
-    if (boxes) {
+    if (boxes)
         d->pcg.top = {boxes, next->J, from, next->grid};
-        if (d->pcg.shared)
-            sum_near(s, NEK_PATCH, boxes, RT_F32, x);
-        rt_launch(false, pcg_add_levels, 1, 1024, 0, d->pcg, last.r, last.x,
-                  rt_comm_rank() == 0 ? static_cast<int>(last.view.grid.nodes) : 0);
-    } else {
-        with_n(s, [&](auto n) { launch_resident(d, false, pcg_dot<n()>, 0, d->pcg); });
-    }
-    settle(s, NEK_PRECONDITIONED);
+    if (boxes && d->pcg.shared)
+        sum_near<T>(s, NEK_PATCH, boxes, x);
+    rt_launch(false, pcg_add_levels<T>, 1, 1024, 0, d->pcg, last.r, last.x,
+              rt_comm_rank() == 0 ? static_cast<int>(last.view.grid.nodes) : 0);
+    settle<T>(s, NEK_PRECONDITIONED);
 }
 
 /* v = A p before copies are added, and p.v. */
-static void element(nek_solver_t *s)
+template <class T> static void element(nek_solver_t *s)
 {
-    const auto *d = static_cast<const data_t *>(s->data);
+    const data_t<T> *d = data_of<T>(s);
     rt_timer_start("element", s->rung->kind);
     with_n(s, [&](auto N) {
         constexpr int n = N();
-        const nek_halves<n> D = nek_halve<n>(s->view.D_host);
+        const auto D = nek_halve<n, T>(s->view.D_host);
         const size_t bytes =
-            nek_line_bytes<n>(d->launch.per_block, nek_factors_ahead<n>::shared, 0);
-        launch_resident(d, true, pcg_element<n>, bytes, D, d->pcg);
+            nek_line_bytes<n, T>(d->launch.per_block, nek_factors_ahead<n, T>::shared, 0);
+        launch_resident(d->launch, true, pcg_element<n, T>, bytes, D, d->pcg);
     });
-    settle(s, NEK_APPLIED);
+    settle<T>(s, NEK_APPLIED);
     rt_timer_stop("element");
 }
 
-static void iterate(void *work)
+/* Adds the copies of v near other ranks, for the update that follows. */
+template <class T, class V> static void exchange(const nek_solver_t *s, const V *v)
+{
+    const data_t<T> *d = data_of<T>(s);
+    if (!d->pcg.shared)
+        return;
+    rt_timer_start("exchange", s->rung->kind);
+    sum_near<T>(s, NEK_OWN_BOX, v, static_cast<V *>(d->pcg.shared));
+    rt_timer_stop("exchange");
+}
+
+template <class T> static void iterate(void *work)
 {
     auto *s = static_cast<nek_solver_t *>(work);
-    const auto *d = static_cast<const data_t *>(s->data);
+    const T *v = data_of<T>(s)->pcg.v;
     rt_timer_start("precondition", s->rung->kind);
     nek_single_levels(s);
     rt_timer_stop("precondition");
-    element(s);
-    if (d->pcg.shared) {
-        rt_timer_start("exchange", s->rung->kind);
-        sum_near(s, NEK_OWN_BOX, d->pcg.v, RT_F64, d->pcg.shared);
-        rt_timer_stop("exchange");
-    }
-    update(s, NEK_UPDATED, nullptr);
+    element<T>(s);
+    exchange<T>(s, v);
+    update<T, false>(s, NEK_UPDATED, nullptr, v);
 }
 
-/* Waits until that many iterations have been done; returns whether the solve had ended by then, which
- * is the same on all ranks. What kernels write is read while the stream is at work. Asking the stream
- * finds a GPU that is lost. */
-static bool has_ended(const data_t *d, int64_t iterations)
+/* Waits until that many iterations have been done; returns whether the solve had ended, or rested, by
+ * then, which is the same on all ranks. What kernels write is read while the stream is at work. Asking
+ * the stream finds a GPU that is lost. */
+template <class T> static bool has_stopped(const nek_pcg_t<T> &a, int64_t iterations)
 {
-    volatile int64_t *progress = d->pcg.progress;
+    const volatile int64_t *progress = a.progress;
     cudaError_t status = cudaErrorNotReady;
     for (;;) {
-        const int64_t now = *progress;
-        if (now & 1)
-            return now / 2 <= iterations;
-        if (now >= 2 * iterations)
+        const int64_t now = *progress, done = now / NEK_PROGRESS;
+        if (now % NEK_PROGRESS != NEK_GOES_ON)
+            return done <= iterations;
+        if (done >= iterations)
             return false;
         if (status != cudaErrorNotReady)
             RT_CUDA(status);
         RT_EXPECT(status == cudaErrorNotReady, RT_ENVIRONMENT,
-                  "the GPU has reported %lld of %lld half iterations", static_cast<long long>(now),
-                  static_cast<long long>(2 * iterations));
+                  "the GPU has reported %lld of %lld iterations", static_cast<long long>(done),
+                  static_cast<long long>(iterations));
         status = cudaStreamQuery(rt_stream());
     }
 }
 
-/* Copies history and coefficients to s, at the end of the solve. */
-static void get_scalars(const data_t *d, nek_solver_t *s)
+/* Returns whether |r| is likely to reach `limit` of the first soon after k iterations, which have been
+ * done: at the rate at which it has fallen, within two or three more. */
+static bool is_near(const volatile double *trace, double limit, int k)
 {
-    std::vector<double> trace(NEK_TRACED * (static_cast<size_t>(s->done) + 1));
-    rt_copy(trace.data(), RT_HOST, d->pcg.trace, RT_PINNED, trace.size() * sizeof(double));
+    const double spare = 10; /* the last iterations may be faster */
+    const double first = trace[NEK_TRACE_NORM], norm = trace[NEK_TRACED * k + NEK_TRACE_NORM];
+    const double rate = k > 0 ? pow(norm / first, 1.0 / k) : 1;
+    return norm * rate * rate <= spare * limit * first;
+}
+
+/* Iterates from iteration `from` on until the solve ends, or rests, which it does at `limit`. Returns
+ * whether it rests. */
+template <class T> static bool run_on(nek_solver_t *s, int from, double limit)
+{
+    data_t<T> *d = data_of<T>(s);
+    const bool replays = d->on_stream && !rt_timer_enabled();
+    int k = from;
+    for (; k < s->iterations; k++) {
+        /* One iteration is under way while the next is started, so the GPU does not wait for the
+         * host. Near the end the host waits, so that none is started in vain. */
+        if (replays && k > from && has_stopped(d->pcg, k - 1))
+            break;
+        if ((!replays || k == from || is_near(d->pcg.trace, limit, k - 1)) &&
+            has_stopped(d->pcg, k))
+            break;
+        if (replays)
+            rt_replay(&d->replay, 0, iterate<T>, s);
+        else
+            iterate<T>(s);
+    }
+    return k < s->iterations && *d->pcg.progress % NEK_PROGRESS == NEK_RESTS;
+}
+
+/* Adds x to the solve's, and if it ends makes its r. */
+template <class T> static void finish(const nek_solver_t *s, bool ends)
+{
+    const data_t<T> *d = data_of<T>(s);
+    with_n(s, [&](auto n) {
+        rt_launch(false, pcg_finish<n(), T>, d->launch.blocks, d->launch.threads, 0, d->pcg, ends);
+    });
+}
+
+/* Makes r = b - A x in FP64. Returns the iterations so far. */
+template <class T> static int replace_residual(nek_solver_t *s)
+{
+    const data_t<T> *d = data_of<T>(s);
+    const int64_t done = *d->pcg.progress / NEK_PROGRESS;
+    rt_timer_start("replace", s->rung->kind);
+    finish<T>(s, false);
+    s->kernels->ax(&s->view, s->x, s->w);
+    rt_timer_stop("replace");
+    *d->pcg.progress = NEK_PROGRESS * done + NEK_GOES_ON; /* while it rests no kernel writes it */
+    exchange<T>(s, s->w);
+    update<T, true>(s, NEK_REPLACED, s->b, s->w);
+    return static_cast<int>(done);
+}
+
+template <class T> void nek_pcg<T>::cg(nek_solver_t *s)
+{
+    if (!s->precond) {
+        nek_solve_by_lines(s);
+        return;
+    }
+    nek_pcg_t<T> &a = data_of<T>(s)->pcg;
+    const double *none = nullptr;
+    double level = nek_is_single<T> ? nek_next_level(1, s->tolerance) : 0;
+    a.lambda = s->lambda;
+    a.tolerance = s->tolerance; /* which only the start of a solve reads, not the record */
+    *a.progress = 0;
+    update<T, true>(s, NEK_MEASURED, s->b, none);
+    update<T, true>(s, NEK_TAKEN, s->b, none);
+    for (int k = 0; run_on<T>(s, k, fmax(level, s->tolerance));) {
+        k = replace_residual<T>(s);
+        level = nek_next_level(level, s->tolerance);
+    }
+    finish<T>(s, true);
+    RT_CUDA(cudaStreamSynchronize(rt_stream())); /* the last iteration may still be under way */
+    s->done = static_cast<int>(*a.progress / NEK_PROGRESS);
     for (int k = 0; k <= s->done; k++) {
-        const double *of = trace.data() + NEK_TRACED * k;
+        const double *of = a.trace + NEK_TRACED * k;
         s->history[k] = of[NEK_TRACE_NORM];
         if (k < s->done) {
             s->alpha[k] = of[NEK_TRACE_ALPHA];
             s->beta[k] = of[NEK_TRACE_BETA];
         }
     }
-}
-
-/* Returns whether the solve is likely to end soon after k iterations, which have been done: at the
- * rate at which its own residual has fallen, within two or three more. */
-static bool is_near_end(const data_t *d, int k)
-{
-    const double spare = 10; /* the last iterations may be faster */
-    const volatile double *trace = d->pcg.trace;
-    const double first = trace[NEK_TRACE_NORM], norm = trace[NEK_TRACED * k + NEK_TRACE_NORM];
-    const double rate = k > 0 ? pow(norm / first, 1.0 / k) : 1;
-    return norm * rate * rate <= spare * d->pcg.tolerance * first;
-}
-
-void nek_pcg(nek_solver_t *s)
-{
-    if (!s->precond) {
-        nek_solve_by_lines(s);
-        return;
-    }
-    auto *d = static_cast<data_t *>(s->data);
-    d->pcg.lambda = s->lambda;
-    const bool replays = d->on_stream && !rt_timer_enabled();
-    d->pcg.tolerance = s->tolerance; /* which only the start of a solve reads, not the record */
-    *d->pcg.progress = 0;
-    update(s, NEK_MEASURED, s->b);
-    update(s, NEK_TAKEN, s->b);
-    for (int k = 0; k < s->iterations; k++) {
-        /* One iteration is under way while the next is started, so the GPU does not wait for the
-         * host. Near the end the host waits, so that none is started in vain. */
-        if (replays && k > 0 && has_ended(d, k - 1))
-            break;
-        if ((!replays || k == 0 || is_near_end(d, k - 1)) && has_ended(d, k))
-            break;
-        if (replays)
-            rt_replay(&d->replay, 0, iterate, s);
-        else
-            iterate(s);
-    }
-    with_n(s, [&](auto n) {
-        rt_launch(false, pcg_finish<n()>, d->launch.blocks, d->launch.threads, 0, d->pcg);
-    });
-    RT_CUDA(cudaStreamSynchronize(rt_stream())); /* the last iteration may still be under way */
-    s->done = static_cast<int>(*d->pcg.progress / 2);
-    get_scalars(d, s);
 }
 
 /* --- set-up --- */
@@ -260,22 +298,38 @@ static bool all_on_stream(const nek_single_t *p)
     return true;
 }
 
-void nek_pcg_set_up(nek_solver_t *s, nek_patch_blocks_t *patch_blocks)
+/* Points to CG's vectors and factors: the solver's, or in FP32 two vectors in one of the solver's. */
+template <class T> static void set_vectors(const nek_solver_t *s, data_t<T> *d)
+{
+    nek_pcg_t<T> &a = d->pcg;
+    a.x_end = s->x;
+    a.r = s->r;
+    if constexpr (nek_is_single<T>) {
+        a.p = reinterpret_cast<T *>(s->p);
+        a.x = a.p + s->view.points;
+        a.v = reinterpret_cast<T *>(s->r);
+        a.G = d->factors = RT_NEW(T, 6 * static_cast<size_t>(s->view.points), s->space);
+        each_point(6 * s->view.points, pcg_round, s->view.G, d->factors);
+    } else {
+        a.p = s->p;
+        a.x = s->x;
+        a.v = s->w;
+        a.G = s->view.G;
+    }
+}
+
+template <class T> void nek_pcg<T>::set_up(nek_solver_t *s)
 {
     nek_single_set_up(s);
     const nek_config_t *config = s->problem->config;
     auto *p = static_cast<nek_single_t *>(s->precond);
-    auto *d = new data_t();
-    nek_pcg_t &a = d->pcg;
+    auto *d = new data_t<T>();
+    nek_pcg_t<T> &a = d->pcg;
     s->data = d;
+    set_vectors(s, d);
     nek_view_t automatic = s->view;
     automatic.choice = nullptr;
     d->launch = nek_make_launch(&automatic, false, NEK_CACHED);
-    a.G = s->view.G;
-    a.x = s->x;
-    a.r = s->r;
-    a.p = s->p;
-    a.v = s->w;
     a.r32 = p->level[0].r;
     a.z = p->level[0].x;
     a.grid = p->level[0].view.grid;
@@ -297,9 +351,9 @@ void nek_pcg_set_up(nek_solver_t *s, nek_patch_blocks_t *patch_blocks)
     a.partial = RT_NEW(double, d->launch.blocks, s->space);
     if (p->count > 1) {
         for (int l = 0; l < p->count - 1; l++)
-            a.energies += patch_blocks(&s->view, &p->level[l].view);
+            a.energies += nek_patch_blocks(&s->view, &p->level[l].view);
         double *of = a.energy = RT_NEW(double, static_cast<size_t>(a.energies), s->space);
-        for (int l = 0; l < p->count - 1; of += patch_blocks(&s->view, &p->level[l++].view))
+        for (int l = 0; l < p->count - 1; of += nek_patch_blocks(&s->view, &p->level[l++].view))
             p->level[l].view.energy = of;
     }
     a.cg = RT_NEW(nek_cg_t, 1, s->space);
@@ -311,22 +365,24 @@ void nek_pcg_set_up(nek_solver_t *s, nek_patch_blocks_t *patch_blocks)
     if (p->level[0].halo) {
         const size_t nodes = static_cast<size_t>(a.grid.nodes);
         a.shared = RT_NEW(double, nodes, s->space);
-        rt_fill(a.shared, s->space, 0, nodes * sizeof *a.shared);
+        rt_fill(a.shared, s->space, 0, nodes * sizeof(double));
         d->near = near_points(s, &a.grid, &d->near_count);
     }
 }
 
-void nek_pcg_tear_down(nek_solver_t *s)
+template <class T> void nek_pcg<T>::tear_down(nek_solver_t *s)
 {
-    auto *d = static_cast<data_t *>(s->data);
+    data_t<T> *d = data_of<T>(s);
     rt_replay_drop(&d->replay);
     RT_FREE_ALL(RT_PINNED, d->pcg.progress, d->pcg.trace);
-    RT_FREE_ALL(s->space, d->pcg.partial, d->pcg.energy, d->pcg.cg, d->pcg.shared, d->near);
+    RT_FREE_ALL(s->space, d->pcg.partial, d->pcg.energy, d->pcg.cg, d->pcg.shared, d->near,
+                d->factors);
     delete d;
     nek_single_tear_down(s);
 }
 
-void nek_pcg_memory(const nek_config_t *config, rt_space_t space, double bytes[RT_SPACES])
+template <class T>
+void nek_pcg<T>::memory(const nek_config_t *config, rt_space_t space, double bytes[RT_SPACES])
 {
     const nek_grid_t g = nek_grid_of(config, static_cast<int>(config->degree));
     bytes[RT_PINNED] +=
@@ -336,4 +392,9 @@ void nek_pcg_memory(const nek_config_t *config, rt_space_t space, double bytes[R
     if (rt_comm_size() > 1)
         bytes[space] += sizeof(double) * static_cast<double>(g.nodes) +
                         sizeof(int) * static_cast<double>(nek_grid_shared(config, &g));
+    if (nek_is_single<T>)
+        bytes[space] += 6 * sizeof(T) * static_cast<double>(config->points);
 }
+
+template struct nek_pcg<double>;
+template struct nek_pcg<float>;

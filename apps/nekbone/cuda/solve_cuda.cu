@@ -17,13 +17,6 @@
 #include "machine/streams.h"
 #include "solve_cg.cuh"
 
-static const char *const lines_values[] = {"auto", "1", "2", nullptr};
-static const char *const steps_values[] = {"auto", "1", "2", "3", nullptr};
-static const rt_parameter_t parameters[] = {
-    {"lines", "lines of a patch that a thread multiplies at a time", lines_values, 0},
-    {"steps", "steps of degree 1 that a kernel makes", steps_values, 0}};
-enum { LINES, STEPS, PARAMETERS };
-
 /* --- elements ---
  * A patch of m^3 points has m^2 lines along each direction. A thread takes a line into registers,
  * multiplies it by a matrix from shared memory, and puts it back: five sweeps, since the two along x
@@ -36,8 +29,8 @@ enum { NEK_LEAST_PATCH_THREADS = 64, NEK_MOST_PATCH_THREADS = 192 };
 enum { NEK_TEAM_THREADS = 128 }; /* of a block of `restrictions`, at most */
 
 /* A block of the patch kernel: some elements, each with a thread for `lines` lines. */
-template <int size, int at_a_time> struct patch_block {
-    static constexpr int P = size, lines = at_a_time;
+template <int size> struct patch_block {
+    static constexpr int P = size, lines = 2;
     static constexpr int threads = (P * P + lines - 1) / lines;
     /* values per element, from one multiple of 16 bytes to the next */
     static constexpr int values = (nek_patch_shared(P) + 3) / 4 * 4;
@@ -59,21 +52,21 @@ template <int size, int at_a_time> struct patch_block {
                          most = NEK_THREADS_RESIDENT / all, resident = fit < most ? fit : most;
 };
 
-template <int P, int lines>
-__global__ void __launch_bounds__(patch_block<P, lines>::all, patch_block<P, lines>::resident)
+template <int P>
+__global__ void __launch_bounds__(patch_block<P>::all, patch_block<P>::resident)
     patches(const __grid_constant__ nek_level_view_t level, int elements,
             const float *__restrict__ r, float *__restrict__ boxes)
 {
-    using block = patch_block<P, lines>;
+    using block = patch_block<P>;
     __shared__ __align__(16) float memory[block::elements * block::values];
     const int own = static_cast<int>(threadIdx.x) / block::threads;
     const bool idle = own >= block::elements;
     const int e = static_cast<int>(blockIdx.x) * block::elements + (idle ? 0 : own);
     const nek_team team = {idle ? P * P * P : static_cast<int>(threadIdx.x) - own * block::threads,
                            block::threads};
-    const float energy =
-        nek_patch_solve<P, lines>(team, level, P, e < elements ? e : elements - 1, e < elements, r,
-                                  boxes, memory + (idle ? 0 : own) * block::values);
+    const float energy = nek_patch_solve<P, block::lines>(
+        team, level, P, e < elements ? e : elements - 1, e < elements, r, boxes,
+        memory + (idle ? 0 : own) * block::values);
     if (level.energy) {
         double sum[1] = {energy};
         nek_block_sums(sum);
@@ -92,22 +85,16 @@ __global__ void __launch_bounds__(NEK_TEAM_THREADS)
                          any_memory);
 }
 
-/* Calls f(patch_block<P, lines>()). */
-template <class F>
-static void with_block(const nek_view_t *view, const nek_level_view_t *level, F f)
+/* Calls f(patch_block<P>()). */
+template <class F> static void with_block(const nek_level_view_t *level, F f)
 {
-    nek_fixed_n<NEK_FIXED_N>(level->grid.n, [&](auto n) {
-        if (view->choice && view->choice[LINES] == 1)
-            f(patch_block<n() + 2, 1>());
-        else
-            f(patch_block<n() + 2, 2>());
-    });
+    nek_fixed_n<NEK_FIXED_N>(level->grid.n, [&](auto n) { f(patch_block<n() + 2>()); });
 }
 
-static int patch_blocks(const nek_view_t *view, const nek_level_view_t *level)
+int nek_patch_blocks(const nek_view_t *view, const nek_level_view_t *level)
 {
     int blocks = 0;
-    with_block(view, level, [&](auto block) {
+    with_block(level, [&](auto block) {
         blocks = static_cast<int>(rt_blocks(static_cast<size_t>(view->elements), block.elements));
     });
     return blocks;
@@ -116,9 +103,9 @@ static int patch_blocks(const nek_view_t *view, const nek_level_view_t *level)
 static void schwarz(const nek_view_t *view, const nek_level_view_t *level, const float *r,
                     float *boxes)
 {
-    const auto blocks = static_cast<unsigned>(patch_blocks(view, level));
-    with_block(view, level, [&](auto block) {
-        rt_launch(false, patches<block.P, block.lines>, blocks, block.all, 0, *level,
+    const auto blocks = static_cast<unsigned>(nek_patch_blocks(view, level));
+    with_block(level, [&](auto block) {
+        rt_launch(false, patches<block.P>, blocks, block.all, 0, *level,
                   static_cast<int>(view->elements), r, boxes);
     });
 }
@@ -136,33 +123,11 @@ static void restrict_(const nek_view_t *view, const nek_level_view_t *fine,
 
 /* --- points --- */
 
-/* Returns the point of this thread. */
-static __device__ __forceinline__ int64_t nek_point()
-{
-    return blockIdx.x * static_cast<int64_t>(NEK_POINT_THREADS) + threadIdx.x;
-}
-
-/* Launches a kernel with a thread for each point; the kernel's first argument is their number. */
-template <class Kernel, class... Arguments>
-static void each_point(int64_t count, Kernel *kernel, const Arguments &...arguments)
-{
-    rt_launch(false, kernel, rt_blocks(static_cast<size_t>(count), NEK_POINT_THREADS),
-              NEK_POINT_THREADS, 0, count, arguments...);
-}
-
-__global__ void __launch_bounds__(NEK_POINT_THREADS)
-    collect_points(int64_t count, const nek_grid_t g, nek_box_t kind, const float *boxes,
-                   float *sum)
-{
-    const int64_t q = nek_point();
-    if (q < count)
-        sum[q] = nek_collect(&g, kind, boxes, q);
-}
-
 static void collect(const nek_view_t *, const nek_level_view_t *level, nek_box_t kind,
                     const float *boxes, float *sum)
 {
-    each_point(level->grid.nodes, collect_points, level->grid, kind, boxes, sum);
+    each_point(level->grid.nodes, nek_collect_points<float>, level->grid, kind, boxes,
+               static_cast<const int *>(nullptr), sum);
 }
 
 /* A warp has a point. n: of the level before. */
@@ -328,56 +293,46 @@ template <int steps> static void chebyshev_by(const nek_coarse_view_t &c, const 
     }
 }
 
-/* auto: as many steps as leave a multiprocessor one brick; r is not changed. */
-static void chebyshev(const nek_view_t *view, const nek_coarse_view_t &c, const float *r, float *x)
+/* On the second stream: its kernels are small, and follow one another beside the patches. They make as
+ * many steps as leave a multiprocessor one brick; r is not changed. */
+static void coarse(const nek_view_t *, const nek_coarse_view_t *c, float *r, float *x)
 {
-    const int chosen = view->choice ? view->choice[STEPS] : 0,
-              most = rt_device_gpu()->multiprocessors;
-    if (chosen == 3 || (chosen == 0 && nek_brick<3>::all(c.grid) <= most))
-        chebyshev_by<3>(c, r, x);
-    else if (chosen == 2 || (chosen == 0 && nek_brick<2>::all(c.grid) <= most))
-        chebyshev_by<2>(c, r, x);
-    else
-        chebyshev_by<1>(c, r, x);
-}
-
-/* On the second stream: its kernels are small, and follow one another beside the patches. */
-static void coarse(const nek_view_t *view, const nek_coarse_view_t *coarse, float *r, float *x)
-{
+    const int most = rt_device_gpu()->multiprocessors;
     rt_side_begin();
-    chebyshev(view, *coarse, r, x);
+    if (nek_brick<3>::all(c->grid) <= most)
+        chebyshev_by<3>(*c, r, x);
+    else if (nek_brick<2>::all(c->grid) <= most)
+        chebyshev_by<2>(*c, r, x);
+    else
+        chebyshev_by<1>(*c, r, x);
     rt_side_end();
 }
 
-static const nek_precond_ops_t ops = {.schwarz = schwarz,
-                                      .restrict_ = restrict_,
-                                      .collect = collect,
-                                      .coarse = coarse,
-                                      .restrict_last = restrict_last,
-                                      .raise = raise,
-                                      .top = nek_pcg_top};
-
-static void set_up(nek_solver_t *s)
+template <class T> nek_kernels_t nek_solve_table(const char *precision)
 {
-    nek_pcg_set_up(s, patch_blocks);
+    static constexpr nek_precond_ops_t ops = {.schwarz = schwarz,
+                                              .restrict_ = restrict_,
+                                              .collect = collect,
+                                              .coarse = coarse,
+                                              .restrict_last = restrict_last,
+                                              .raise = raise,
+                                              .top = nek_pcg<T>::top};
+    static constexpr nek_preconditioner_t preconditioner = {.set_up = nek_pcg<T>::set_up,
+                                                            .tear_down = nek_pcg<T>::tear_down,
+                                                            .memory = nek_pcg<T>::memory,
+                                                            .adds_levels = true};
+    return {.rung = {.precision = precision, .reproducible = true, .refuse = nek_refuse},
+            .ax = nek_packed_ax_auto,
+            .vector = &nek_vector_cuda,
+            .max_n = NEK_FIXED_N,
+            .max_n_reason = NEK_LINE_MAX_N_REASON,
+            .roundoff = nek_is_single<T> ? 0x1p-24 : 0,
+            .preconditioner = &preconditioner,
+            .precond_ops = &ops,
+            .cg = nek_pcg<T>::cg};
 }
 
-static const nek_preconditioner_t preconditioner = {.set_up = set_up,
-                                                    .tear_down = nek_pcg_tear_down,
-                                                    .memory = nek_pcg_memory,
-                                                    .adds_levels = true};
+template nek_kernels_t nek_solve_table<float>(const char *);
 
-extern "C" const nek_kernels_t nek_solve_cuda = {
-    .rung = {.precision = "FP64, preconditioner in FP32",
-             .reproducible = true,
-             .parameters = parameters,
-             .n_parameters = PARAMETERS,
-             .refuse = nek_refuse},
-    .ax = nek_packed_ax_auto,
-    .vector = &nek_vector_cuda,
-    .max_n = NEK_FIXED_N,
-    .max_n_reason = NEK_LINE_MAX_N_REASON,
-    .preconditioner = &preconditioner,
-    .precond_ops = &ops,
-    .cg = nek_pcg,
-};
+extern "C" const nek_kernels_t nek_solve_cuda =
+    nek_solve_table<double>("FP64, preconditioner in FP32");

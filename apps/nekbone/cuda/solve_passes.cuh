@@ -10,15 +10,17 @@
 /* --- where a thread works --- */
 
 /* Column (i, j) of an element, and what it shares. */
-template <int n> struct column_t : nek_place<n> {
+template <int n, class T> struct column_t : nek_place<n, T> {
+    using place = nek_place<n, T>;
     static constexpr int N = n - 1, n2 = n * n, n3 = n2 * n;
-    using nek_place<n>::e, nek_place<n>::i, nek_place<n>::j, nek_place<n>::active;
+    using place::e, place::i, place::j, place::t, place::active;
     bool low[3], high[3];        /* the element is this rank's first, last along x y z */
-    int64_t at_grid, row, plane; /* of the column's first point; strides */
+    int64_t here;                /* of the column's first point, in element order */
+    int64_t at_grid, row, plane; /* the same on the grid; strides */
 
     /* first: element of the block; memory: the operator's */
-    __device__ __forceinline__ column_t(const nek_pcg_t &a, int first, double *memory = nullptr)
-        : nek_place<n>(first, a.elements, a.per_block, memory)
+    __device__ __forceinline__ column_t(const nek_pcg_t<T> &a, int first, T *memory = nullptr)
+        : place(first, a.elements, a.per_block, memory)
     {
         const int X = a.grid.local[0], Y = a.grid.local[1];
         const int at[3] = {e % X, e / X % Y, e / (X * Y)};
@@ -29,9 +31,18 @@ template <int n> struct column_t : nek_place<n> {
         row = a.grid.points[0];
         plane = row * a.grid.points[1];
         at_grid = nek_grid_box(&a.grid, e, NEK_OWN_BOX) + i + j * row;
+        here = static_cast<int64_t>(e) * n3 + t;
+    }
+    /* Returns r at point k, which this element must have. */
+    __device__ __forceinline__ auto &r(const nek_pcg_t<T> &a, int k) const
+    {
+        if constexpr (nek_is_single<T>)
+            return a.r32[at_grid + k * plane];
+        else
+            return a.r[here + k * n2];
     }
     /* Returns whether the point is on the boundary of the whole box. */
-    __device__ __forceinline__ bool is_masked(const nek_pcg_t &a, int k) const
+    __device__ __forceinline__ bool is_masked(const nek_pcg_t<T> &a, int k) const
     {
         return (i == 0 && low[0] && a.outside[0]) || (i == N && high[0] && a.outside[1]) ||
                (j == 0 && low[1] && a.outside[2]) || (j == N && high[1] && a.outside[3]) ||
@@ -44,7 +55,7 @@ template <int n> struct column_t : nek_place<n> {
     }
     /* Returns whether it is within `reach` points of a side behind which is another rank: 0, other ranks
      * have it too; 1, their patches have it. Points of the boundary do not matter. */
-    __device__ __forceinline__ bool is_near(const nek_pcg_t &a, int k, int reach) const
+    __device__ __forceinline__ bool is_near(const nek_pcg_t<T> &a, int k, int reach) const
     {
         return (i <= reach && low[0] && !a.outside[0]) ||
                (i >= N - reach && high[0] && !a.outside[1]) ||
@@ -54,7 +65,7 @@ template <int n> struct column_t : nek_place<n> {
                (k >= N - reach && high[2] && !a.outside[5]);
     }
     /* Returns whether it counts in this rank's sums: of two ranks, in those of the one below it. */
-    __device__ __forceinline__ bool counts(const nek_pcg_t &a, int k) const
+    __device__ __forceinline__ bool counts(const nek_pcg_t<T> &a, int k) const
     {
         return has(k) && !(i == 0 && low[0] && !a.outside[0]) &&
                !(j == 0 && low[1] && !a.outside[2]) && !(k == 0 && low[2] && !a.outside[4]);
@@ -62,18 +73,19 @@ template <int n> struct column_t : nek_place<n> {
 };
 
 /* A block takes `per_block` elements from nek_first on, and then those nek_stride after them. */
-static __device__ __forceinline__ int nek_first(const nek_pcg_t &a)
+template <class T> static __device__ __forceinline__ int nek_first(const nek_pcg_t<T> &a)
 {
     return static_cast<int>(blockIdx.x) * a.per_block;
 }
 
-static __device__ __forceinline__ int nek_stride(const nek_pcg_t &a)
+template <class T> static __device__ __forceinline__ int nek_stride(const nek_pcg_t<T> &a)
 {
     return static_cast<int>(gridDim.x) * a.per_block;
 }
 
 /* The threads of an element. */
-template <int n> static __device__ __forceinline__ nek_team team_of(const column_t<n> &at)
+template <int n, class T>
+static __device__ __forceinline__ nek_team team_of(const column_t<n, T> &at)
 {
     return {at.active ? at.t : n * n * n, n * n};
 }
@@ -89,8 +101,8 @@ NEK_ANYWHERE constexpr int nek_next_n(int n)
 /* Computes z at a column from what a.top names, with the same bits in every element that has a
  * point: boxes are added in the order of their elements. All threads of the block must call it,
  * between barriers that guard `shared` (2 c n^2 values per element), c being the next level's n. */
-template <int n>
-static __device__ __forceinline__ void column_of_z(const nek_pcg_t &a, const column_t<n> &at,
+template <int n, class T>
+static __device__ __forceinline__ void column_of_z(const nek_pcg_t<T> &a, const column_t<n, T> &at,
                                                    float *shared, float (&z_k)[n])
 {
     constexpr int c = nek_next_n(n);
@@ -159,64 +171,71 @@ static __device__ __forceinline__ void column_of_z(const nek_pcg_t &a, const col
 
 /* Blocks of pcg_element per multiprocessor, and the bytes of shared memory with which all of
  * them fit: a share, but no more than any GPU gives. */
-template <int n> constexpr int pcg_blocks = nek_blocks_of(nek_shape<n>::threads, 8 * n + 48);
-template <int n> constexpr int pcg_share = NEK_SHARED / pcg_blocks<n> - NEK_SYSTEM_SHARED - 1024;
-template <int n> constexpr int pcg_bytes = pcg_share<n> < 96 * 1024 ? pcg_share<n> : 96 * 1024;
+template <int n, class T>
+constexpr int pcg_blocks = nek_blocks_of(nek_shape<n>::threads,
+                                         static_cast<int>(sizeof(T)) * n + 48);
+template <int n, class T> constexpr int pcg_bytes()
+{
+    constexpr int share = NEK_SHARED / pcg_blocks<n, T> - NEK_SYSTEM_SHARED - 1024;
+    return share < 96 * 1024 ? share : 96 * 1024;
+}
 
 /* Returns how many factors a block keeps: one copy fetches those of a step, so several elements need
- * all six; its bytes are a multiple of 16. */
-template <int n> constexpr int pcg_held()
+ * all six; it begins and ends at multiples of 16 bytes, as elements in FP32 do not if n is odd. */
+template <int n, class T> constexpr int pcg_held()
 {
     constexpr int per_block = nek_elements_a_block(n);
-    constexpr int doubles = pcg_bytes<n> / static_cast<int>(sizeof(double)) / per_block;
-    constexpr int fit = nek_factors_that_fit<n>(doubles);
-    return fit < 6 && per_block > 1 ? 0 : fit / 2 * 2;
+    constexpr int values = pcg_bytes<n, T>() / static_cast<int>(sizeof(T)) / per_block;
+    constexpr int fit = nek_factors_that_fit<n, T>(values);
+    return (fit < 6 && per_block > 1) || (nek_is_single<T> && n % 2 == 1) ? 0 : fit / 2 * 2;
 }
 /* Factors are fetched while z is formed. */
-template <int n> using nek_factors_ahead = nek_held_factors<n, pcg_held<n>(), true>;
+template <int n, class T> using nek_factors_ahead = nek_held_factors<n, pcg_held<n, T>(), true, T>;
 
 /* What an iteration reads once is read past the cache: v, r32 and boxes stay there. On an H200 at
  * 4096 elements of degree 9 that is 1 % of an iteration. */
-template <int n>
-__global__ void __launch_bounds__(nek_shape<n>::threads, pcg_blocks<n>)
-    pcg_element(const __grid_constant__ nek_halves<n> D, const __grid_constant__ nek_pcg_t a)
+template <int n, class T>
+__global__ void __launch_bounds__(nek_shape<n>::threads, pcg_blocks<n, T>)
+    pcg_element(const __grid_constant__ nek_halves<n, T> D, const __grid_constant__ nek_pcg_t<T> a)
 {
+    using factors_t = nek_factors_ahead<n, T>;
     constexpr bool once = true;
-    constexpr int n2 = n * n, n3 = n2 * n;
-    extern __shared__ __align__(128) double all_memory[];
-    double *const memory = all_memory + a.per_block * nek_factors_ahead<n>::shared;
+    constexpr int n2 = n * n;
+    extern __shared__ __align__(128) unsigned char all_memory[];
+    T *const held = reinterpret_cast<T *>(all_memory);
+    T *const memory = held + a.per_block * factors_t::shared;
     double sum = 0;
 
-    nek_factors_ahead<n> factors(a.G, nek_first(a), a.elements, a.per_block, all_memory);
+    factors_t factors(a.G, nek_first(a), a.elements, a.per_block, held);
     rt_wait_for_previous();
-    const nek_factors_of_cg cg(a.cg);
-    if (cg.ended) {
+    const nek_cg_t cg = nek_read_cg(a.cg);
+    if (cg.state != NEK_GOES_ON) {
         __syncthreads(); /* the barrier of the copy is there */
         factors.wait();  /* which must not outlive the block */
         return;
     }
-    const double scale = 1 / cg.scale;
+    const T scale = static_cast<T>(1 / cg.scale), alpha = static_cast<T>(cg.alpha),
+            beta = static_cast<T>(cg.beta), lambda = static_cast<T>(a.lambda), half = 0.5f;
     for (int first = nek_first(a); first < a.elements; first += nek_stride(a)) {
-        const column_t<n> at(a, first, memory);
+        const column_t<n, T> at(a, first, memory);
         factors.begin_turn(at);
         factors.next = first + nek_stride(a);
-        const size_t own = static_cast<size_t>(at.e) * n3 + at.t;
-        double *const x = a.x + own, *const p = a.p + own, *const v = a.v + own;
-        double u[n], w[n], x_k[n];
+        T *const x = a.x + at.here, *const p = a.p + at.here, *const v = a.v + at.here;
+        T u[n], w[n], x_k[n];
         float z_k[n];
 #pragma unroll
         for (int k = 0; k < n; k++) { /* all loads before any store */
             u[k] = cg.done > 0 ? nek_load<once>(p + k * n2) : 0;
-            x_k[k] = cg.done > 1 ? nek_load<once>(x + k * n2) : 0;
+            x_k[k] = cg.done > cg.first + 1 ? nek_load<once>(x + k * n2) : 0;
         }
         __syncthreads(); /* all are done with the memory of the element before */
         column_of_z(a, at, reinterpret_cast<float *>(memory), z_k);
 #pragma unroll
         for (int k = 0; k < n; k++) {
-            x_k[k] += cg.alpha * u[k];
-            u[k] = scale * z_k[k] + cg.beta * u[k];
+            x_k[k] += alpha * u[k];
+            u[k] = scale * z_k[k] + beta * u[k];
             if (at.active) {
-                if (cg.done > 0)
+                if (cg.done > cg.first)
                     nek_store<once>(x + k * n2, x_k[k]);
                 nek_store<once>(p + k * n2, u[k]);
             }
@@ -224,15 +243,17 @@ __global__ void __launch_bounds__(nek_shape<n>::threads, pcg_blocks<n>)
         __syncthreads(); /* all are done with z's memory */
         nek_line_operator<n>(D, at, factors, u, w);
         if (at.active) {
-            const double weight = (at.i == 0 || at.i == n - 1 ? 0.5 : 1) *
-                                  (at.j == 0 || at.j == n - 1 ? 0.5 : 1) * a.lambda;
+            const T weight = (at.i == 0 || at.i == n - 1 ? half : 1) *
+                             (at.j == 0 || at.j == n - 1 ? half : 1) * lambda;
+            T of_column = 0;
 #pragma unroll
             for (int k = 0; k < n; k++) {
-                const double share = k == 0 || k == n - 1 ? 0.5 * weight : weight;
-                const double value = at.is_masked(a, k) ? 0 : w[k] + share * u[k];
-                sum += u[k] * value;
+                const T share = k == 0 || k == n - 1 ? half * weight : weight;
+                const T value = at.is_masked(a, k) ? 0 : w[k] + share * u[k];
+                of_column += u[k] * value;
                 v[k * n2] = value;
             }
+            sum += of_column;
         }
     }
     rt_let_next_start();
@@ -268,24 +289,26 @@ static __device__ __forceinline__ void restrict_column(const nek_team &team, boo
 }
 
 /* stage: NEK_MEASURED sums the squares of `from`; NEK_TAKEN makes r = from; NEK_UPDATED r -= alpha
- * Q^T v. The last two make r32, and boxes of the next level if there is one. */
-template <int n>
+ * Q^T v; NEK_REPLACED r = from - Q^T v - lambda x, v without the boundary. All but the first make r32,
+ * and boxes of the next level if there is one. anew: any but NEK_UPDATED, in FP64. */
+template <int n, class T, bool anew, class V>
 __global__ void __launch_bounds__(nek_shape<n>::threads)
-    pcg_update(const __grid_constant__ nek_pcg_t a, nek_stage stage, const double *from,
-               const float *J, float *boxes)
+    pcg_update(const __grid_constant__ nek_pcg_t<T> a, nek_stage stage, const double *from,
+               const V *all_v, const float *J, float *boxes)
 {
     constexpr int c = nek_next_n(n);
-    using column = column_t<n>;
+    using column = column_t<n, T>;
     extern __shared__ __align__(16) float any_memory[];
     double sum = 0;
 
     rt_wait_for_previous();
-    const nek_factors_of_cg cg(a.cg);
-    if (stage == NEK_UPDATED && cg.ended)
+    const nek_cg_t cg = nek_read_cg(a.cg);
+    if (!anew && cg.state != NEK_GOES_ON)
         return;
+    const V unit = static_cast<V>(stage == NEK_MEASURED ? 1 : cg.unit),
+            step = anew ? unit : static_cast<V>(cg.alpha);
     for (int first = nek_first(a); first < a.elements; first += nek_stride(a)) {
         const column at(a, first);
-        const size_t own = static_cast<size_t>(at.e) * column::n3 + at.t;
         /* from a copy in the element to that in its neighbours before it */
         const int64_t to_x = at.i == 0 && !at.low[0] ? column::N - column::n3 : 0,
                       to_y =
@@ -294,20 +317,22 @@ __global__ void __launch_bounds__(nek_shape<n>::threads)
                               : 0,
                       to_z = column::N * column::n2 -
                              static_cast<int64_t>(a.grid.local[0]) * a.grid.local[1] * column::n3;
-        double r_k[n], v_k[n];
+        V r_k[n], v_k[n];
         float low[n];
 
-        if (stage != NEK_UPDATED) {
+        if (anew) {
 #pragma unroll
             for (int k = 0; k < n; k++)
-                r_k[k] = from[own + k * column::n2];
-        } else {
-            const double *const v = a.v + own;
+                r_k[k] = unit * static_cast<V>(from[at.here + k * column::n2]);
+        }
+        if (!anew || stage == NEK_REPLACED) {
+            const V *const v = all_v + at.here;
             /* where two faces meet, their elements' common neighbour has a copy as well */
             const int64_t to[3] = {to_x, to_y, to_x && to_y ? to_x + to_y : 0};
 #pragma unroll
             for (int k = 0; k < n; k++) { /* all loads before they are needed */
-                r_k[k] = k < column::N || at.high[2] ? a.r[own + k * column::n2] : 0;
+                if (!anew)
+                    r_k[k] = at.has(k) ? static_cast<V>(at.r(a, k)) : 0;
                 v_k[k] = v[k * column::n2];
             }
             if (!at.low[2]) {
@@ -327,24 +352,36 @@ __global__ void __launch_bounds__(nek_shape<n>::threads)
 #pragma unroll
                 for (int k = 0; k < n; k++)
                     if (at.has(k) && at.is_near(a, k, 0))
-                        v_k[k] = a.shared[at.at_grid + k * at.plane];
+                        v_k[k] = static_cast<const V *>(a.shared)[at.at_grid + k * at.plane];
             }
 #pragma unroll
             for (int k = 0; k < n; k++)
-                r_k[k] -= cg.alpha * v_k[k];
+                r_k[k] -= step * v_k[k];
+        }
+        if (anew && stage == NEK_REPLACED) {
+#pragma unroll
+            for (int k = 0; k < n; k++)
+                r_k[k] = at.is_masked(a, k)
+                             ? 0
+                             : r_k[k] - step * static_cast<V>(a.lambda) *
+                                            static_cast<V>(a.x_end[at.here + k * column::n2]);
         }
 #pragma unroll
         for (int k = 0; k < n; k++) {
-            const float scaled = static_cast<float>(cg.next_scale * r_k[k]);
+            const T kept = static_cast<T>(r_k[k]);
+            const float scaled = nek_is_single<T> ? kept : static_cast<float>(cg.scale * r_k[k]);
+            const double squared =
+                anew && stage == NEK_REPLACED ? kept : r_k[k]; /* |b| is b's own */
             const bool counts = at.counts(a, k);
             low[k] = counts ? scaled : 0;
-            sum += counts && !at.is_masked(a, k) ? r_k[k] * r_k[k] : 0;
-            if (at.has(k) && stage != NEK_MEASURED) {
-                a.r[own + k * column::n2] = r_k[k];
+            sum += counts && !at.is_masked(a, k) ? squared * squared : 0;
+            if (at.has(k) && (!anew || stage != NEK_MEASURED)) {
+                if (!nek_is_single<T>)
+                    at.r(a, k) = kept;
                 a.r32[at.at_grid + k * at.plane] = scaled;
             }
         }
-        if (n > 2 && stage != NEK_MEASURED) {
+        if (n > 2 && (!anew || stage != NEK_MEASURED)) {
             const int values = 2 * c * column::n2;
             restrict_column<n>(team_of(at), at.active, c, J, low,
                                boxes + static_cast<int64_t>(at.e) * c * c * c,
@@ -359,8 +396,9 @@ __global__ void __launch_bounds__(nek_shape<n>::threads)
 
 /* r.z = the sum over the levels of r' F r: what the patches have left, and r.x of the last level,
  * whose points are `nodes`, 0 on all ranks but one. */
-__global__ void __launch_bounds__(1024)
-    pcg_add_levels(const __grid_constant__ nek_pcg_t a, const float *r, const float *x, int nodes)
+template <class T>
+__global__ void __launch_bounds__(1024) pcg_add_levels(const __grid_constant__ nek_pcg_t<T> a,
+                                                       const float *r, const float *x, int nodes)
 {
     double sum = 0;
     rt_let_next_start();
@@ -370,64 +408,49 @@ __global__ void __launch_bounds__(1024)
 #pragma unroll 8
     for (int q = static_cast<int>(threadIdx.x); q < nodes; q += blockDim.x)
         sum += static_cast<double>(r[q]) * x[q];
-    nek_end_sum(a, NEK_PRECONDITIONED, sum / nek_factors_of_cg(a.cg).scale);
-}
-
-/* The same where z is on the grid. */
-template <int n>
-__global__ void __launch_bounds__(nek_shape<n>::threads)
-    pcg_dot(const __grid_constant__ nek_pcg_t a)
-{
-    using column = column_t<n>;
-    double sum = 0;
-    for (int first = nek_first(a); first < a.elements; first += nek_stride(a)) {
-        const column at(a, first);
-#pragma unroll
-        for (int k = 0; k < n; k++)
-            if (at.counts(a, k) && !at.is_masked(a, k))
-                sum += a.r[static_cast<int64_t>(at.e) * column::n3 + at.t + k * column::n2] *
-                       a.z[at.at_grid + k * at.plane];
-    }
-    rt_let_next_start();
-    nek_end_sum(a, NEK_PRECONDITIONED, sum);
+    nek_end_sum(a, NEK_PRECONDITIONED, sum / nek_read_cg(a.cg).scale);
 }
 
 /* --- at the end, and between --- */
 
-/* x += alpha p of the last iteration; r at all copies of a point. */
-template <int n>
+/* x += alpha p of the last iteration, and, if the vectors are FP32, x of FP64 += x. The solve ends: r
+ * at all copies of a point. */
+template <int n, class T>
 __global__ void __launch_bounds__(nek_shape<n>::threads)
-    pcg_finish(const __grid_constant__ nek_pcg_t a)
+    pcg_finish(const __grid_constant__ nek_pcg_t<T> a, bool ends)
 {
-    using column = column_t<n>;
+    using column = column_t<n, T>;
     const column at(a, nek_first(a));
-    const nek_factors_of_cg cg(a.cg);
+    const nek_cg_t cg = nek_read_cg(a.cg);
     if (!at.active)
         return;
-    const int64_t own = static_cast<int64_t>(at.e) * column::n3 + at.t;
     const int64_t Y = static_cast<int64_t>(a.grid.local[0]) * column::n3, Z = a.grid.local[1] * Y;
     const int64_t to = (at.i == column::N && !at.high[0] ? column::n3 - column::N : 0) +
                        (at.j == column::N && !at.high[1] ? Y - column::N * n : 0);
     for (int k = 0; k < n; k++) {
-        const int64_t q = own + k * column::n2;
-        a.x[q] = (cg.done > 1 ? a.x[q] : 0) + cg.alpha * a.p[q];
-        if (!at.has(k))
+        const int64_t q = at.here + k * column::n2;
+        double x = cg.done > cg.first + 1 ? a.x[q] : 0;
+        x += cg.done > cg.first ? cg.alpha * a.p[q] : 0;
+        a.x_end[q] = x / cg.unit + (cg.first > 0 ? a.x_end[q] : 0);
+        if (!ends)
+            continue;
+        if constexpr (nek_is_single<T>)
+            a.r[q] = a.r32[at.at_grid + k * at.plane] / cg.unit;
+        else if (!at.has(k))
             a.r[q] = a.r[q + to + (k == column::N && !at.high[2] ? Z - column::N * column::n2 : 0)];
     }
 }
 
-/* sum = the sum of this rank's boxes, at the points of the list. */
-template <class Value>
 __global__ void __launch_bounds__(NEK_POINT_THREADS)
-    pcg_gather(const nek_grid_t grid, nek_box_t kind, const Value *boxes, const int *list,
-               int count, Value *sum)
+    pcg_round(int64_t count, const double *from, float *to)
 {
-    const int q = blockIdx.x * NEK_POINT_THREADS + threadIdx.x;
+    const int64_t q = nek_point();
     if (q < count)
-        sum[list[q]] = nek_collect(&grid, kind, boxes, list[q]);
+        to[q] = static_cast<float>(from[q]);
 }
 
-__global__ void pcg_form(const __grid_constant__ nek_pcg_t a, nek_stage stage, double sum)
+template <class T>
+__global__ void pcg_form(const __grid_constant__ nek_pcg_t<T> a, nek_stage stage, double sum)
 {
     nek_form(a, stage, sum);
 }

@@ -100,10 +100,10 @@ void nek_fill_patches(const nek_config_t *config, const double *lengths, nek_lev
 
 /* --- work.c --- */
 
-/* Adds the kernels of the preconditioner to the work, and if CG is fused with it those of CG too; P
- * stored points. */
-void nek_precond_work(const nek_config_t *config, bool fused, double iterations, double P,
-                      rt_work_t *work);
+/* Adds the kernels of the rung's preconditioner to the work, and if CG is fused with it those of CG
+ * too; P stored points. */
+void nek_precond_work(const nek_config_t *config, const nek_kernels_t *kernels, double iterations,
+                      double P, rt_work_t *work);
 /* Returns the host's bytes that a rung on the ladder solve has besides: the levels, its own copy of
  * them, and the judge's vectors (judge/tolerance.c); adds those of other spaces. */
 double nek_precond_memory(const nek_config_t *config, const nek_kernels_t *kernels,
@@ -198,7 +198,7 @@ struct nek_preconditioner {
     double (*apply)(nek_solver_t *s, double norm, const double *r);
     /* p = z + beta p with that z; NULL: z is s->z, in the order of p */
     void (*update_p)(nek_solver_t *s, double beta, double *p);
-    bool adds_levels; /* r.z of several levels is the sum of their r' F r, in FP32 */
+    bool adds_levels; /* r.z is the sum over the levels of r' F r, in FP32 */
 };
 
 /* precond.c: functions of all rungs but the reference */

@@ -10,7 +10,7 @@
  *
  * A rung with its own cg fuses CG's lines around it: an element pass (x, p, factors; v, p.v), and an
  * update that adds the copies of v as it reads them (V points of r, each once). The element pass
- * adds up z and never stores it; at degree 1, which has no patches, it reads z, and r.z is a pass.
+ * adds up z and never stores it; at degree 1, which has no patches, it reads z.
  */
 #include "config.h"
 #include "precond.h"
@@ -29,17 +29,26 @@ static void add_cost(cost_t *cost, double times, double flops, double read, doub
     cost->written += times * written;
 }
 
-/* Adds CG's part of iterations whose lines are fused (cuda/solve_cg.cu). */
-static void add_fused_lines(const nek_config_t *config, double iterations, double P, bool has_z,
-                            rt_work_t *work)
+/* Returns how often a solve in FP32 vectors replaces its residual. */
+static double replacements(const nek_config_t *config)
 {
-    const double V = nek_single_points(config, (double)config->degree), n = config->n;
+    return fmax(0, ceil(log(1.5 * config->tolerance) / log(NEK_DROP)) - 1);
+}
+
+/* Adds CG's part of iterations whose lines are fused (cuda/solve_cg.cu), and if vectors are FP32 that of
+ * the replacement: x += x of FP32, w = A x, r = b - Q^T w - lambda x. */
+static void add_fused_lines(const nek_config_t *config, bool single, double iterations, double P,
+                            bool has_z, rt_work_t *work)
+{
+    const double V = nek_single_points(config, (double)config->degree), n = config->n,
+                 value = single ? SINGLE : VALUE, r = single ? SINGLE : VALUE + SINGLE;
     /* flops: operator 6 (n + 2) + 15; x and p 5, shift and mask 2, p.v 2 */
-    rt_work_add(work, "element", iterations, (6 * n + 36) * P, 8 * VALUE * P + 4 * has_z * V,
-                3 * VALUE * P);
-    rt_work_add(work, "update", iterations, P + 4 * V, VALUE * (P + V), (VALUE + 4) * V);
-    if (has_z)
-        rt_work_add(work, "r.z", iterations, 2 * V, (VALUE + 4) * V, 0);
+    rt_work_add(work, "element", iterations, (6 * n + 36) * P, 8 * value * P + 4 * has_z * V,
+                3 * value * P);
+    rt_work_add(work, "update", iterations, P + 4 * V, value * (P + V), r * V);
+    if (single)
+        rt_work_add(work, "replace", replacements(config), (6 * n + 31) * P + 5 * V,
+                    (2 * SINGLE + 10 * VALUE) * P, 2 * VALUE * P + r * V);
 }
 
 /* Returns the least work of one application of the preconditioner. */
@@ -66,15 +75,15 @@ static cost_t precond_cost(const nek_config_t *config)
     return cost;
 }
 
-void nek_precond_work(const nek_config_t *config, bool fused, double iterations, double P,
-                      rt_work_t *work)
+void nek_precond_work(const nek_config_t *config, const nek_kernels_t *kernels, double iterations,
+                      double P, rt_work_t *work)
 {
-    const bool has_z = !fused || config->degree == 1;
+    const bool fused = kernels && kernels->cg, has_z = !fused || config->degree == 1;
     const cost_t cost = precond_cost(config);
     const double not_written =
         has_z ? 0 : SINGLE * nek_single_points(config, (double)config->degree);
     if (fused)
-        add_fused_lines(config, iterations, P, has_z, work);
+        add_fused_lines(config, kernels->roundoff > 0, iterations, P, has_z, work);
     rt_work_add(work, "precondition", iterations, cost.flops, cost.read,
                 cost.written - not_written);
     work->arithmetic = RT_MIXED;
