@@ -94,7 +94,7 @@ static void test_mesh(void)
     static const double x[12] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1}, p[4] = {1, 2, 3, 4};
     static const int32_t corner[] = {0, 1, 2, 3, 0, 1, 2}, further[] = {-2, 1, -1};
     static const int64_t connectivity[] = {0, 1, 2, 3, 0, 1, 2, 0, 3, 1}, ends[] = {4, 7, 10};
-    const rt_vtk_mesh_t mesh = {4, 3, 10, of_points, of_cells};
+    const rt_vtk_mesh_t mesh = {4, 3, 10, of_points, of_cells, NULL};
     rt_vtk_t vtk;
     char file[2048];
     rt_vtk_mesh_begin(&vtk, in_folder("a.vtu"), &mesh);
@@ -124,7 +124,7 @@ static void test_many(void)
     static int32_t corner[3 * CELLS];
     static int64_t wide[3 * CELLS], ends[CELLS];
     static char file[256 * CELLS];
-    const rt_vtk_mesh_t mesh = {3 * CELLS, CELLS, 3 * CELLS, none, NULL};
+    const rt_vtk_mesh_t mesh = {3 * CELLS, CELLS, 3 * CELLS, none, NULL, NULL};
     rt_vtk_t vtk;
     for (int i = 0; i < 3 * CELLS; i++)
         wide[i] = corner[i] = 3 * CELLS - 1 - i;

@@ -100,8 +100,9 @@ def commands_of(build: Path, sources: Iterable[str], apps: Iterable[str]) -> Dic
     that compile are for a folder that has the sources beside what configure made."""
     made = {os.path.splitext(source)[0] + ".o": source for source in sources}
     words = ["make", "-n", "V=1", "--eval=asked:;@:$(info srcdir $(srcdir))", "asked", *made, *(f"apps/{app}/{app}" for app in apps)]
-    for object_, source in made.items():
-        words += ["-W", source if (build / source).exists() else str(Path(os.path.relpath(SOURCE, build)) / source)]
+    for source in made.values():
+        beside = [source] if (build / source).exists() else [os.path.relpath(SOURCE / source, build), str(SOURCE / source)]
+        words += [word for name in beside for word in ("-W", name)]
     done = subprocess.run(words, cwd=build, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           env={name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))})
     folder = re.search(r"^srcdir (.*)$", done.stdout, re.M)
