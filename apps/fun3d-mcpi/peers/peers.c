@@ -43,7 +43,7 @@ static double difference(const comparison_t *c)
             size += want * want;
         }
         const double ratio = sqrt(error / size);
-        if (!(ratio <= worst)) /* a NaN stays */
+        if (worst - worst == 0 && !(ratio <= worst)) /* a NaN stays */
             worst = ratio;
     }
     return worst;
