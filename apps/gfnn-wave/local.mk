@@ -63,6 +63,14 @@ apps_gfnn_wave_libgfnn_a_SOURCES += \
 	apps/gfnn-wave/cuda/infer.cu \
 	apps/gfnn-wave/cuda/scalars.cu \
 	apps/gfnn-wave/cuda/solve_cuda.cu
+
+# On request alone, for Hopper: make apps/gfnn-wave/peers/cutlass CUTLASS=DIR, where DIR/include is.
+CLEANFILES += apps/gfnn-wave/peers/cutlass
+apps/gfnn-wave/peers/cutlass: apps/gfnn-wave/peers/cutlass.cu
+	@test -f '$(CUTLASS)/include/cutlass/cutlass.h' || { echo 'give CUTLASS=DIR, a copy of CUTLASS'; exit 1; }
+	@$(MKDIR_P) $(@D)
+	$(rt_say_nvcc)$(NVCC) -std=c++17 -arch=sm_90a --expt-relaxed-constexpr --extended-lambda -DNDEBUG \
+		-diag-suppress 20012 -isystem $(CUTLASS)/include -isystem $(CUTLASS)/tools/util/include -o $@ $<
 endif
 
 gfnn_kokkos_sources = \
@@ -74,7 +82,7 @@ gfnn_openacc_sources = \
 	apps/gfnn-wave/openacc/openacc.c \
 	apps/gfnn-wave/openacc/predict_openacc.c
 EXTRA_DIST += $(gfnn_kokkos_sources) $(gfnn_openacc_sources) apps/gfnn-wave/kokkos/columns.hpp apps/gfnn-wave/kokkos/gfnn_kokkos.hpp \
-	apps/gfnn-wave/cpu/vectors.cpp apps/gfnn-wave/wave.png
+	apps/gfnn-wave/cpu/vectors.cpp apps/gfnn-wave/peers/cutlass.cu apps/gfnn-wave/wave.png
 if HAVE_KOKKOS
 apps_gfnn_wave_libgfnn_a_LIBADD += $(gfnn_kokkos_sources:.cpp=.o)
 endif
