@@ -21,6 +21,8 @@ dist_lessons_DATA = $(wildcard $(srcdir)/docs/lessons/*.md)
 drawingsdir = $(lessonsdir)/drawings
 dist_drawings_DATA = $(wildcard $(srcdir)/docs/lessons/drawings/*.svg)
 EXTRA_DIST += $(wildcard $(srcdir)/docs/lessons/exercises/*/*.md) # they need the source tree anyway
+machinesdir = $(pkgdatadir)/inputs/machines
+dist_machines_DATA = $(wildcard $(srcdir)/inputs/machines/*.json)
 referencedir = $(pkgdatadir)/docs/reference
 dist_reference_DATA = $(wildcard $(srcdir)/docs/reference/*.json)
 

@@ -47,7 +47,7 @@ for name in rooftop nekbone alya-rhs fun3d-mcpi gfnn-wave; do
 done
 
 if python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; then
-    offers "exercise" "$here/tools/rooftop" ex
+    offers "explain exercise" "$here/tools/rooftop" ex
     offers "--official" "$here/tools/rooftop" run --off
     offers "large" "$here/tools/rooftop" run --size la
     offers "adir" "$here/tools/rooftop" run --into ad

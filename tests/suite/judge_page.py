@@ -82,7 +82,8 @@ def judge_plots(text, page, what):
             page.faults.append(f'{title}: colours that are not the page\'s')
         if what != 'whole':
             continue
-        rungs = {'nekbone: the climb': LADDER, 'nekbone: the timed windows': ['measured run', 'peak run'] + LADDER,
+        rungs = {'nekbone: the climb': LADDER, 'nekbone: where the time goes': LADDER,
+                 'nekbone: the timed windows': ['measured run', 'peak run'] + LADDER,
                  'nekbone: the CPU roofline': LADDER[:3], 'nekbone: the GPU roofline': LADDER[3:]}.get(title, ())
         page.faults += [f'{title}: no {rung}' for rung in rungs if rung not in shown]
 

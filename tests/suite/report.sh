@@ -16,10 +16,10 @@ ends 0 $rooftop picture flow.vtu --array Mach --output x.png # the report draws 
 
 # --- the pages ---
 ends 0 $rooftop report whole
-says "report: whole/report.html; 11 plots"
-"$python" "$here/tests/suite/judge_page.py" whole/report.html whole 11 || failed=1
+says "report: whole/report.html; 12 plots"
+"$python" "$here/tests/suite/judge_page.py" whole/report.html whole 12 || failed=1
 ends 0 $rooftop report hostile
-"$python" "$here/tests/suite/judge_page.py" hostile/report.html hostile 4 || failed=1
+"$python" "$here/tests/suite/judge_page.py" hostile/report.html hostile 5 || failed=1
 grep -q 'src="data:image/png' whole/report.html && grep -q 'The wave: uz, ' whole/report.html || fail "the page shows no wave"
 head -c 1500 flow.vtu >cut.vtu
 

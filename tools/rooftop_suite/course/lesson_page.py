@@ -10,7 +10,7 @@ from typing import Optional
 
 from ..measure.programs import extents
 from ..pages import plots
-from ..results import figures
+from ..results import explain, figures
 from . import drawings, lessons, recorded
 
 NEAR = 0.6  # of a ceiling: less, and something else sets the time
@@ -143,6 +143,8 @@ def machine(lesson: Lesson, one: Page) -> list[tuple[str, str]]:
             (f'{rung.verdict}, {len(rung.row.checks)} checks held{disturbed}. What limits it here: '
              f'{limiter(rung, lesson.result.program.threads)}.', '')]
     said.append(('Where the time goes:' if rung.row.profile else '', '\n'.join(timers(rung, lesson.result))))
+    budget = explain.budget(rung, lesson.result) if one in (lesson.here[0], lesson.here[-1]) else None
+    said.append(('Where the time goes, by the model:', '\n'.join(explain.said(budget))) if budget else ('', ''))
     return [pair for pair in said if any(pair)]
 
 

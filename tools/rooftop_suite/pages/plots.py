@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Callable
 
 from ..cli import complain
+from ..results.explain import Budget, verdict
 from ..results.figures import Rung, short
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ COLOURS = {'ink': '#1b1d1f', 'soft': '#55595e', 'grid': '#dedfda', 'paper': '#ff
 SPREAD = 10.0  # per cent: windows that differ by more make a rung UNSTEADY
 CREDITED = 'GFlop/s of credited work'
 NEAR = 3.0  # per cent: farther dots are drawn nearer
+PARTS = {'memory': 'cpu', 'arithmetic': 'cuda', 'launches': 'kokkos', 'messages': 'openacc', 'sums': 'soft',
+         'unexplained': 'grid'}  # colours of a budget
 KINDS = {'cpu': 'CPU', 'cuda': 'CUDA', 'kokkos': 'Kokkos', 'openacc': 'OpenACC'}
 SIGNS = 'osD^vP'  # of ladders
 INK, SOFT, GRID, BAND = (COLOURS[name] for name in ('ink', 'soft', 'grid', 'band'))
@@ -172,6 +175,31 @@ def ticks(axis: Any, room: float) -> None:
         axis.set_major_locator(ticker.MaxNLocator(most, steps=(1, 2, 5, 10)))
     axis.set_major_formatter(lambda value, at: plain(value))
     axis.set_minor_locator(ticker.NullLocator())
+
+
+# ---- The budget ----
+
+def budget(name: str, title: str, budgets: Sequence[Budget]) -> str:
+    """Returns a bar per rung of the parts of its time; a line at 100 % is the measured time."""
+    if not budgets:
+        return ''
+    shown = [part for part in PARTS if any(one.parts[part] for one in budgets)]
+
+    def draw(ax: 'Axes') -> None:
+        named(ax, [one.rung.name for one in budgets])
+        left = [0.0] * len(budgets)
+        for part in shown:
+            shares = [100 * one.parts[part] / one.seconds for one in budgets]
+            ax.barh(range(len(budgets)), shares, 0.66, left, color=COLOURS[PARTS[part]], label=part)
+            left = [a + b for a, b in zip(left, shares)]
+        ax.axvline(100, color=INK, linewidth=0.8)
+        ax.set_xlabel('% of the measured time', loc='right')
+        ax.spines['left'].set_visible(False)
+        ax.legend(loc='lower left', bbox_to_anchor=(0, 1.01), ncol=3)
+
+    said = '; '.join(f'{one.rung.name}: {verdict(one)}' for one in budgets)
+    return drawn(name, title, f'Bars of the parts of the time, one per rung. {said}',
+                24 * len(budgets) + 54 + 19 * math.ceil(len(shown) / 3), draw)
 
 
 # ---- The roofline ----

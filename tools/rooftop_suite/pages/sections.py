@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Optional
 
 from .. import USAGE, Fault
-from ..results import Program, disk
+from ..results import Program, disk, explain
 from ..results.figures import DASH, Result, Rung, column, percent, scaled, share_text, short, time_unit
 from . import picture, plots
 from .evidence import Evidence
@@ -79,7 +79,7 @@ class Section:
         self.measured, self.ladder = (evidence.of[what].get(app) for what in ('measured', 'ladder'))
 
     def html(self) -> Markup:
-        shown = (self.sheet, self.climb, self.rooflines, self.noise, self.validation) if self.evidence.results(self.app) else ()
+        shown = (self.sheet, self.climb, self.rooflines, self.budgets, self.noise, self.validation) if self.evidence.results(self.app) else ()
         body = join((part() for part in shown), '\n') or parts.missing(f'This folder has no result of {self.app}.')
         return join([body, self.picture(), self.repeat(), self.options()], '\n')
 
@@ -166,6 +166,14 @@ class Section:
                 f' Values are of one of {ranks} ranks, all running at the same time.' if ranks > 1 else ''))
         return parts.part('The roofline', join([rooflines(self.app, result),
                                                              parts.details('The ceilings', ceilings)]))
+
+    def budgets(self) -> Markup:
+        """Where the time goes, if the programs said their work by kernels."""
+        result = self.ladder or self.measured
+        found = [one for one in (explain.budget(rung, result) for rung in result.rungs) if one] if result else []
+        body = figure(plots.budget(f'{self.app}-budget', f'{self.app}: where the time goes', found), parts.of_budget())
+        table = parts.pre('\n\n'.join('\n'.join(explain.said(one)) for one in found))
+        return parts.part('Where the time goes', join([body, parts.details('By kernels', table)])) if found else Markup()
 
     # -- noise, checks --
 

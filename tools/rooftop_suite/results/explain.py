@@ -1,0 +1,220 @@
+"""`rooftop explain RESULT`: where the time of each rung goes, by its least work and the ceilings of the same job.
+
+Nothing is fitted to the rung. A kernel takes the longer of its memory time and its arithmetic time; the shorter one is
+hidden behind it: shown, not added. Launches, messages and sums come on top. What is then left of the measured time is
+unexplained; if nothing is left, the rung is better than the model. docs/running.md has the equation.
+"""
+import argparse
+import os
+from dataclasses import dataclass
+from typing import NamedTuple, Optional
+
+from .. import USAGE, VALID, Fault, aligned, results, shipped
+from . import Ceilings, Program, disk, figures
+from .records import Mismatch, check
+
+ARITHMETIC = {'fp64': 'fma64_flop_per_s', 'fp32': 'fma32_flop_per_s', 'fp16-tensor': 'fma16_tensor_flop_per_s'}
+CACHES = {'cpu': ('l1', 'l2', 'llc'), 'gpu': ('l2', 'llc')}
+OF_A_CORE = ('l1', 'l2')  # of a CPU
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('result', metavar='RESULT', help='what a program wrote with --json')
+    parser.add_argument('--rung', metavar='NAME', help='that rung alone')
+
+
+# ---- Machines ----
+
+class Machine(Ceilings, kind='machine'):
+    """A file of inputs/machines."""
+
+
+def machine_at(path: str) -> Machine:
+    try:
+        value = disk.parse(path)
+        check({'$ref': 'machine'}, value)
+    except Mismatch as mismatch:
+        raise Fault(USAGE, f'{path}: not a machine by docs/result-schema.json: {mismatch}') from None
+    return Machine(**value)
+
+
+def machines() -> dict[str, str]:
+    """Returns {name: path} of the files that come with the suite."""
+    folder = shipped('inputs', 'machines')
+    return {name[:-5]: os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith('.json')}
+
+
+def machine_of(device: str) -> Optional[Machine]:
+    """Returns the data sheet of a device, if there is a file of it."""
+    return next((machine for machine in map(machine_at, machines().values()) if device in machine.devices), None)
+
+
+def fits(touched: float, machine: Ceilings, processor: str, threads: int) -> str:
+    """Returns the smallest cache that holds so many bytes of a rank, or ''."""
+    for name in CACHES[processor]:
+        cores = threads if processor == 'cpu' and name in OF_A_CORE else 1
+        if touched <= cores * (getattr(machine, f'{name}_bytes') or 0):
+            return name
+    return ''
+
+
+# ---- Budgets ----
+
+class Line(NamedTuple):
+    """Seconds of a kernel in a unit; 0 where a ceiling is not known."""
+    kernel: str
+    memory: float
+    arithmetic: float
+    launches: float
+
+
+class Traffic(NamedTuple):
+    """What a rank sends in a unit; None: not counted in this run."""
+    bytes: float
+    exchanges: Optional[float]
+    sums: Optional[float]
+
+
+@dataclass(repr=False, eq=False)
+class Budget:
+    """cache: holds what the kernels touch; '': none. rate: bytes/s of a rank that memory times are of."""
+    rung: figures.Rung
+    seconds: float
+    here: Ceilings
+    lines: list[Line]
+    cache: str
+    rate: float
+    touched: float
+    traffic: Traffic
+    waits: dict[str, float]  # messages, sums
+    left_out: list[str]
+
+    @property
+    def kernels(self) -> float:
+        return sum(max(line.memory, line.arithmetic) for line in self.lines)
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """Returns seconds, none negative, whose sum without `better` is the time."""
+        parts = {'memory': sum(line.memory for line in self.lines if line.memory >= line.arithmetic),
+                 'arithmetic': sum(line.arithmetic for line in self.lines if line.memory < line.arithmetic),
+                 'launches': sum(line.launches for line in self.lines), **self.waits}
+        return {**parts, 'unexplained': max(0.0, self.seconds - sum(parts.values()))}
+
+    @property
+    def better(self) -> float:
+        modelled = sum(seconds for name, seconds in self.parts.items() if name != 'unexplained')
+        return max(0.0, modelled - self.seconds)
+
+
+def per_unit(row: results.Rung, timer: str, ranks: int) -> Optional[float]:
+    """Returns how often a rank is in a timer in a unit, if there is a profile with it."""
+    calls = sum(one.calls for one in row.profile if one.timer.rpartition('/')[2] == timer)
+    return calls / ranks / row.units_per_solve if calls and row.units_per_solve else None
+
+
+def waits_of(row: results.Rung, here: Ceilings, ranks: int, left_out: list[str]) -> tuple[Traffic, dict[str, float]]:
+    """Returns what is sent, and how long that takes by the ceilings of messages."""
+    if ranks == 1:
+        return Traffic(0.0, None, None), {'messages': 0.0, 'sums': 0.0}
+    sent = row.message_bytes_per_unit
+    traffic = Traffic(sum(sent.values()) / ranks, per_unit(row, 'pack', ranks), per_unit(row, 'sum', ranks))
+    if not here.message_bytes_per_s:
+        left_out.append('messages, which were not measured')
+    elif traffic.exchanges is None:
+        left_out.append('latency of messages: --profile counts them')
+    if not (here.allreduce_s and traffic.sums):
+        left_out.append('sums over ranks' + ('' if traffic.sums else ': --profile counts them'))
+    return traffic, {'messages': (traffic.bytes / here.message_bytes_per_s if here.message_bytes_per_s else 0.0) +
+                     (traffic.exchanges or 0.0) * (here.latency_s or 0.0),
+                     'sums': (traffic.sums or 0.0) * (here.allreduce_s or 0.0)}
+
+
+def launch_of(here: Ceilings, processor: str, threads: int, left_out: list[str]) -> float:
+    """Returns the seconds that a call of a kernel costs besides its work."""
+    if processor == 'cpu' and threads == 1:
+        return 0.0
+    seconds = (here.graph_node_s or here.launch_s) if processor == 'gpu' else here.thread_barrier_s
+    if not seconds:
+        left_out.append('launches' if processor == 'gpu' else 'barriers of threads')
+    return float(seconds or 0.0)
+
+
+def budget(rung: figures.Rung, result: figures.Result) -> Optional[Budget]:
+    """Returns the budget of a rung; None if it has no time, no work or no ceilings."""
+    row, program, here = rung.row, result.program, result.ceilings(rung.processor)
+    if not (rung.seconds and row.work and here):
+        return None
+    left_out: list[str] = []
+    touched = max(work.read_bytes + work.written_bytes for work in row.work) / program.ranks
+    sheet = machine_of(program.gpu if rung.processor == 'gpu' else program.cpu)
+    cache = next((name for name in (fits(touched, machine, rung.processor, program.threads)
+                                    for machine in (here, sheet) if machine) if name), '')
+    rate = max(getattr(here, f'{cache}_bytes_per_s') or 0.0 if cache else 0.0, here.bandwidth()[0])
+    fma = getattr(here, ARITHMETIC[row.arithmetic]) if row.arithmetic in ARITHMETIC else None
+    if not rate:
+        left_out.append('memory, whose ceiling was not measured')
+    if not fma:
+        left_out.append(f'arithmetic, which has no ceiling here ({rung.precision})')
+    launch = launch_of(here, rung.processor, program.threads, left_out)
+    traffic, waits = waits_of(row, here, program.ranks, left_out)
+    lines = [Line(work.kernel,
+                  work.calls * (work.read_bytes + work.written_bytes) / rate / program.ranks if rate else 0.0,
+                  work.calls * work.flop / fma / program.ranks if fma else 0.0, work.calls * launch) for work in row.work]
+    return Budget(rung, rung.seconds, here, lines, cache, rate, touched, traffic, waits, left_out)
+
+
+# ---- As text ----
+
+def table(one: Budget, scale: float) -> list[str]:
+    """Returns lines of a table."""
+    lines = one.lines
+    columns = zip(*((line.memory, line.arithmetic, min(line.memory, line.arithmetic), line.launches) for line in lines))
+    texts = [figures.column([value or None for value in column], scale) for column in columns]
+    heads = ['kernel', 'memory', 'arithmetic', 'hidden', 'launches']
+    return aligned([heads, *([line.kernel, *row] for line, *row in zip(lines, *texts))], (0,))
+
+
+def verdict(one: Budget) -> str:
+    """Returns a line: the parts, what bounds the rung, and how much of its time is explained."""
+    parts = {name: seconds / one.seconds for name, seconds in one.parts.items() if seconds}
+    most = max(parts, key=lambda name: parts[name])
+    bound = {'unexplained': 'no part that the model knows', 'memory': one.cache.upper() or 'memory'}.get(most, most)
+    shares = ', '.join(f'{name} {100 * share:.1f} %' for name, share in parts.items())
+    explained = f'better than the model by {100 * one.better / one.seconds:.1f} %' if one.better else \
+        f'{100 * (1 - parts.get("unexplained", 0.0)):.1f} % explained'
+    return f'{shares}; bound by {bound}; {explained}'
+
+
+def said(one: Budget) -> list[str]:
+    """Returns the whole budget as lines."""
+    scale, unit = figures.time_unit([one.seconds])
+    finer, below = figures.time_unit([max(max(line.memory, line.arithmetic) for line in one.lines)])
+    return [f'{one.rung.name}: {figures.short(one.seconds / scale)} {unit} per {one.rung.unit}; below in {below}',
+            *(f'  {line}' for line in table(one, finer)), f'  {verdict(one)}',
+            *([f'  left out: {"; ".join(one.left_out)}'] if one.left_out else [])]
+
+
+def budgets(path: str, name: Optional[str]) -> tuple[figures.Result, list[Budget]]:
+    """Returns a file's result and its budgets; Fault if it has none."""
+    result = figures.Result(results.load(path, Program))
+    rungs = [rung for rung in result.rungs if name in (None, rung.name)]
+    if not rungs:
+        raise Fault(USAGE, f"{path}: no rung '{name}' in it")
+    found = [one for one in (budget(rung, result) for rung in rungs) if one]
+    if not found:
+        why = 'was timed' if not any(rung.seconds for rung in rungs) else \
+            'has its work by kernels: an older version wrote it' if not any(rung.row.work for rung in rungs) else \
+            'has ceilings: run with --seconds above 0'
+        raise Fault(USAGE, f'{path}: no rung in it {why}')
+    return result, found
+
+
+def main(args: argparse.Namespace) -> int:
+    result, found = budgets(args.result, args.rung)
+    for one in found:
+        print('\n'.join(said(one)) + '\n')
+    rest = ', '.join(rung.name for rung in result.rungs if rung not in [one.rung for one in found])
+    if rest and not args.rung:
+        print(f'without time, work or ceilings: {rest}')
+    return VALID
