@@ -56,6 +56,7 @@ common_librooftop_a_SOURCES = \
 	common/measure/meter.c \
 	common/measure/ceiling_gpu.hpp common/measure/ceiling_loops.h \
 	common/measure/plausible.h common/measure/plausible.c common/measure/steady.h common/measure/steady.c \
+	common/measure/units.h common/measure/units.c common/measure/units_host.c \
 	common/judge/compare.h common/judge/compare.c common/judge/digest.h common/judge/digest.c common/judge/exchange.h common/judge/exchange.c \
 	common/judge/perturb.h common/judge/perturb.c common/judge/verify.h common/judge/verify.c \
 	common/judge/work.h common/judge/work.c \
@@ -85,7 +86,8 @@ common_librooftop_a_SOURCES += \
 	common/machine/cublas.h \
 	common/machine/cuda.cuh \
 	common/machine/memory.cu \
-	common/measure/ceiling_cuda.cu
+	common/measure/ceiling_cuda.cu \
+	common/measure/units_cuda.cu
 endif
 
 # Where OpenACC is, its compiler makes the object, since openacc.h may be in its own folder.

@@ -30,6 +30,9 @@ void rt_json_ceilings(json_t *object, const char *key, const rt_ceilings_t *c)
         rt_json_real(o, "latency_s", c->latency);
         rt_json_real(o, "message_bytes_per_s", c->message);
     }
+    for (int i = 0; i < RT_UNITS; i++)
+        if (c->unit[i] > 0)
+            rt_json_real(o, rt_unit_names[i].member, c->unit[i]);
 }
 
 static void json_clocks(const rt_watch_t *watch, json_t *row)
@@ -126,6 +129,15 @@ void rt_json_rung(const rt_outcome_t *out, json_t *row)
         rt_json_ceilings(row, "ceilings_again", &out->again);
     rt_json_real(row, "bytes_per_unit", rt_work_bytes(work));
     rt_json_real(row, "flop_per_unit", rt_work_flops(work));
+    json_t *lines = rt_json_array(row, "work");
+    for (const rt_work_line_t *line = work->line; line < work->line + work->n; line++) {
+        json_t *o = rt_json_append_object(lines);
+        rt_json_text(o, "kernel", line->kernel);
+        rt_json_real(o, "calls", line->calls);
+        rt_json_real(o, "flop", line->flops);
+        rt_json_real(o, "read_bytes", line->read);
+        rt_json_real(o, "written_bytes", line->written);
+    }
 }
 
 /* Writes how the program was built. */

@@ -40,6 +40,24 @@ void rt_print_header(const rt_run_t *run)
     print_kokkos();
 }
 
+/* Prints a line of rates and one of times, or neither. */
+static void print_units(const rt_ceilings_t *c)
+{
+    for (int times = 0; times < 2; times++) {
+        const char *before = "              ";
+        for (int i = 0; i < RT_UNITS; i++) {
+            const double value = c->unit[i] * (times ? 1e6 : 1e-9);
+            if (value > 0 && rt_unit_is_time(i) == times) {
+                printf("%s%s %.*f %s", before, rt_unit_names[i].said, value < 100 ? 2 : 0, value,
+                       rt_unit_names[i].in);
+                before = ", ";
+            }
+        }
+        if (*before == ',')
+            printf("\n");
+    }
+}
+
 void rt_print_ceilings(const rt_ceilings_t *c)
 {
     char set[32];
@@ -57,6 +75,7 @@ void rt_print_ceilings(const rt_ceilings_t *c)
     if (c->message > 0)
         printf("; message %.1f us, %.2f GB/s", c->latency * 1e6, c->message * 1e-9);
     printf("\n");
+    print_units(c);
 }
 
 void rt_print_memory(const rt_outcome_t *out)

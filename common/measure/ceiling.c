@@ -34,14 +34,8 @@ const rt_loops_t *rt_loops_of(rt_kind_t kind)
 
 /* ---- timing ---- */
 
-/* Work that can be repeated. */
-typedef struct {
-    void (*once)(void *what);
-    void *what;
-} work_t;
-
 /* Returns seconds per repeat. */
-static double window(const rt_loops_t *loops, work_t work, long repeats)
+static double window(const rt_loops_t *loops, rt_repeat_t work, long repeats)
 {
     loops->start();
     for (long i = 0; i < repeats; i++)
@@ -52,9 +46,7 @@ static double window(const rt_loops_t *loops, work_t work, long repeats)
 enum { WINDOWS = 5, MOST_REPEATS = 1000000 };
 static const double least_time = 1e-9; /* what a clock can tell from nothing */
 
-/* Returns the least seconds per repeat, over windows of many repeats that together last about
- * `budget`. There is at least one warm-up and one window of one repeat. */
-static double best_time(const rt_loops_t *loops, work_t work, double budget)
+double rt_best_time(const rt_loops_t *loops, rt_repeat_t work, double budget)
 {
     const double deadline = rt_clock() + budget;
     window(loops, work, 1);
@@ -136,7 +128,7 @@ static double stream_rate(rt_task_t *t, double budget)
         loops->set(written, n, 2);
     else
         rt_fill(written, loops->space, 0xff, n * sizeof(double)); /* NaN */
-    const double seconds = best_time(loops, (work_t){.once = task_once, .what = t}, budget);
+    const double seconds = rt_best_time(loops, (rt_repeat_t){.once = task_once, .what = t}, budget);
     /* Two updates bring the first values back. */
     if (t->what == RT_LOOP_UPDATE && loops->wrong(written, n, (rt_expected_t){2, 1, 0}) == 0)
         task_once(t);
@@ -161,7 +153,7 @@ static double fma_rate(rt_task_t *t, double budget)
               "ceiling loop fma%d, shape %d: asked for %d steps, %g were made", bits, t->shape,
               RT_FMA_STEPS, counted);
     return 2.0 * RT_FMA_STEPS * lanes /
-           best_time(loops, (work_t){.once = task_once, .what = t}, budget);
+           rt_best_time(loops, (rt_repeat_t){.once = task_once, .what = t}, budget);
 }
 
 static double task_rate(rt_task_t *t, double budget)
@@ -350,7 +342,8 @@ double rt_ceiling_replay(rt_kind_t kind, int loads_and_stores, int distinct, siz
     replay_once(&r); /* while the labels still differ, a copy that does nothing is noticed */
     replay_check(&r);
     rt_comm_barrier();
-    double slowest = best_time(loops, (work_t){.once = replay_once, .what = &r}, seconds) / 2;
+    double slowest =
+        rt_best_time(loops, (rt_repeat_t){.once = replay_once, .what = &r}, seconds) / 2;
     replay_check(&r);
     loops->close();
     rt_free(r.array, RT_HOST);

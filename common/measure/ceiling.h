@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include "base/mem.h"
 #include "machine/device.h"
+#include "measure/units.h"
 
 RT_C_BEGIN
 
@@ -40,6 +41,7 @@ typedef struct {
                          * host, 8 GiB */
     /* bytes/s of the loops over memory, update 0 on a GPU; flop/s, 2 per fused multiply-add */
     double rate[RT_RATES];
+    double unit[RT_UNITS]; /* rates and seconds of other units, per rank; 0: not measured */
     double latency;    /* seconds, half a ping-pong of 8 bytes, ranks 0 and 1; 0: not measured */
     double message;    /* bytes/s, ping-pong of 1 MiB; 0: not measured */
     int samples;       /* measurements that these are the highest of */
@@ -53,7 +55,7 @@ typedef struct {
 /* Returns the highest bandwidth of the loops in bytes/s; 0: unknown. */
 double rt_bandwidth_ceiling(const rt_ceilings_t *ceilings);
 
-/* Measures all ceilings but messages, once. Collective. Rates are per rank: the least over the ranks, which all
+/* Measures all ceilings but messages and other units, once. Collective. Rates are per rank: the least over the ranks, which all
  * measure at the same time. Takes about `seconds` plus the time to fill the arrays, but makes at
  * least one pass of each loop. Kokkos rungs get the ceilings of the processor on which their
  * back-end runs; for a GPU that only Kokkos reaches all rates are 0, meaning unknown. Every loop

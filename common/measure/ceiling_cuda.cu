@@ -96,4 +96,4 @@ struct cuda_gpu {
 
 } // namespace
 
-extern "C" const rt_loops_t rt_loops_cuda = gpu_loops<cuda_gpu>::table();
+extern "C" const rt_loops_t rt_loops_cuda = gpu_loops<cuda_gpu>::table(rt_units_cuda);

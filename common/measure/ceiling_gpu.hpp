@@ -247,7 +247,7 @@ template <class Gpu> struct gpu_loops {
         RT_FREE(sums, space);
     }
 
-    static constexpr rt_loops_t table()
+    static constexpr rt_loops_t table(const rt_unit_row_t *units = nullptr)
     {
         rt_loops_t t = {};
         t.space = RT_DEVICE;
@@ -264,6 +264,7 @@ template <class Gpu> struct gpu_loops {
         t.fma = fma;
         t.fma_lanes = fma_lanes;
         t.fma_sum = fma_sum;
+        t.units = units;
         return t;
     }
 };

@@ -186,4 +186,5 @@ const rt_loops_t rt_loops_host = {
     .fma = host_fma,
     .fma_lanes = host_fma_lanes,
     .fma_sum = host_fma_sum,
+    .units = rt_units_host,
 };

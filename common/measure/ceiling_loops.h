@@ -48,6 +48,24 @@ RT_ANYWHERE double rt_loop_expected(size_t i, rt_expected_t e)
     return rt_loop_value(i, e.first) + e.scale * rest;
 }
 
+/* Returns word i of a set that is read: such sums stay exact. */
+RT_ANYWHERE uint32_t rt_unit_word(size_t i)
+{
+    return (uint32_t)i * 2654435761u >> 24;
+}
+
+/* How a unit is measured. It may have several rows, of which the best counts; the larger set comes
+ * first. */
+typedef struct {
+    rt_unit_t unit;
+    int level;                  /* of a cache */
+    double (*begin)(int level); /* returns the bytes, flops or calls of a run; 0: cannot */
+    void (*run)(void *unused);  /* enqueues them */
+    bool (*right)(void);        /* after the first run: whether its results show all of its work */
+    void (*end)(void);          /* frees what `begin` took */
+} rt_unit_row_t;
+extern const rt_unit_row_t rt_units_host[], rt_units_cuda[]; /* the last one has no `run` */
+
 /* Functions enqueue work (on the stream, for a GPU); `stop` waits for it. Any call may be followed
  * by any other. */
 typedef struct {
@@ -70,6 +88,8 @@ typedef struct {
     void (*fma)(int bits, int shape, double a, double b, int steps);
     double (*fma_lanes)(int bits, int shape);
     double (*fma_sum)(void); /* of all accumulators of the last fma; waits */
+
+    const rt_unit_row_t *units; /* NULL: none */
 } RT_BY_NAME rt_loops_t;
 
 /* The accumulators count steps when a = b = 1; float is exact up to 2^24. */
@@ -106,11 +126,28 @@ void rt_fastest_destroy(rt_task_t fastest[RT_SAMPLED]);
 /* Raises the ceilings to these rates. */
 void rt_ceilings_raise(rt_ceilings_t *ceilings, const double rate[RT_RATES]);
 
+/* Work that can be repeated. */
+typedef struct {
+    void (*once)(void *what);
+    void *what;
+} rt_repeat_t;
+/* Returns the least seconds per repeat, over windows of many repeats that together last about
+ * `budget`. There is at least one warm-up and one window of one repeat. */
+double rt_best_time(const rt_loops_t *loops, rt_repeat_t work, double budget);
+
+/* --- units.c --- */
+
+/* Measures the units of a processor in about `seconds`. Leaves out those that cannot be measured,
+ * or were contradicted each time. Collective. */
+void rt_units_measure(const rt_loops_t *loops, double seconds, rt_ceilings_t *ceilings);
+
 /* --- meter.c --- */
 
 /* Measures a ping-pong of ranks 0 and 1: half a round trip of 8 bytes in seconds, and the bytes per
  * second of 1 MiB. Both are 0 with one rank. Collective. */
 void rt_messages_measure(double *latency, double *bandwidth);
+/* Returns the seconds of a sum over ranks of one number, 0 with one rank. Collective. */
+double rt_sum_measure(void);
 /* Makes a meter of these loops; rt_meter_new chooses them by the processor. */
 rt_meter_t *rt_meter_of(const rt_loops_t *loops, rt_kind_t kind, size_t working_set,
                         double seconds);

@@ -74,7 +74,10 @@ rt_meter_t *rt_meter_of(const rt_loops_t *loops, rt_kind_t kind, size_t working_
 
 rt_meter_t *rt_meter_new(rt_kind_t kind, size_t working_set, double seconds)
 {
-    return rt_meter_of(rt_loops_of(kind), kind, working_set, seconds);
+    rt_meter_t *m = rt_meter_of(rt_loops_of(kind), kind, working_set, seconds);
+    rt_units_measure(m->loops, seconds, &m->best);
+    m->best.unit[RT_UNIT_ALLREDUCE] = rt_sum_measure();
+    return m;
 }
 
 /* What is far below the highest is measured again: a moment's noise is not a slow machine. */
@@ -203,4 +206,22 @@ void rt_messages_measure(double *latency, double *bandwidth)
         return;
     *latency = ping_pong_best(SMALL, SMALL_TRIPS);
     *bandwidth = LARGE / ping_pong_best(LARGE, LARGE_TRIPS);
+}
+
+double rt_sum_measure(void)
+{
+    enum { SUMS = 50 };
+    double best = INFINITY;
+    for (int round = 0; round < ROUNDS; round++) {
+        const double begin = rt_clock();
+        for (int i = 0; i < SUMS; i++) {
+            double one = 1;
+            rt_comm_sum(&one, 1);
+            RT_EXPECT(one == rt_comm_size(), RT_INVALID, "ceiling loop allreduce_s: %g of %d ranks",
+                      one, rt_comm_size());
+        }
+        best = fmin(best, (rt_clock() - begin) / SUMS);
+    }
+    rt_comm_max(&best, 1);
+    return rt_comm_size() > 1 ? best : 0;
 }

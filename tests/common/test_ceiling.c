@@ -6,6 +6,7 @@
 #include "config.h"
 #include "measure/ceiling.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <sched.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #include "machine/comm.h"
 #include "machine/kokkos.h"
 #include "base/mem.h"
+#include "base/threads.h"
 #include "machine/timer.h"
 
 enum { COPY = RT_LOOP_COPY, TRIAD = RT_LOOP_TRIAD, READ = RT_LOOP_READ, UPDATE = RT_LOOP_UPDATE };
@@ -183,6 +185,54 @@ static void test_meter(rt_kind_t kind, rt_space_t space)
     CHECK(rt_mem_used(space) == before);
 }
 
+/* ---- other units ---- */
+
+/* All units of a processor are there, but for those that it may not have, and are what a machine
+ * can have. What is not measured is not in the JSON. */
+static void test_units(rt_kind_t kind, int threads)
+{
+    const rt_loops_t *loops = rt_loops_of(kind);
+    const size_t memory = rt_mem_used(loops->space);
+    rt_ceilings_t c = {.kind = kind};
+    bool wanted[RT_UNITS] = {false};
+    json_t *root = json_object();
+    rt_threads_set(threads);
+    rt_units_measure(loops, 0.3, &c);
+    rt_threads_set(1);
+    for (const rt_unit_row_t *row = loops->units; row && row->run; row++)
+        wanted[row->unit] = row->unit != RT_UNIT_THREAD_BARRIER || threads > 1;
+    rt_json_ceilings(root, "c", &c);
+    for (int i = 0; i < RT_UNITS; i++) {
+        const char *name = rt_unit_names[i].member;
+        const json_t *got = json_object_get(json_object_get(root, "c"), name);
+        const bool is_time = rt_unit_is_time(i);
+        const bool optional = i == RT_UNIT_LLC || i == RT_UNIT_GRID_BARRIER ||
+                              i == RT_UNIT_TENSOR64 || i == RT_UNIT_TENSOR16 ||
+                              (threads > 1 && !is_time); /* if others want the cores too */
+        CHECK(wanted[i] ? optional || c.unit[i] > 0 : c.unit[i] == 0);
+        CHECK(c.unit[i] > 0 ? json_real_value(got) == c.unit[i] : !got);
+        CHECK(c.unit[i] == 0 || (is_time ? c.unit[i] > 1e-8 && c.unit[i] < 0.5
+                                         : c.unit[i] > 1e6 && c.unit[i] < 1e16));
+        if (c.unit[i] > 0)
+            printf("%s %.4g\n", name, c.unit[i]);
+    }
+    json_decref(root);
+    CHECK(rt_mem_used(loops->space) == memory);
+}
+
+/* What is nearer than memory is not slower. */
+static void test_near(void)
+{
+    rt_meter_t *meter = rt_meter_new(RT_CPU, (size_t)64 << 20, 0.2);
+    const rt_ceilings_t *c = rt_meter_best(meter);
+#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) /* which make every load slow */
+    CHECK(c->unit[RT_UNIT_L1] >= c->rate[READ]);
+#endif
+    CHECK(rt_comm_size() > 1 ? c->unit[RT_UNIT_ALLREDUCE] > 0 && c->unit[RT_UNIT_ALLREDUCE] < 0.5
+                             : c->unit[RT_UNIT_ALLREDUCE] == 0);
+    rt_meter_destroy(meter);
+}
+
 /* ---- loops whose times the test sets ---- */
 
 /* Seconds of a pass of each loop, and of an fma of each shape, in FP64 and in FP32. The second
@@ -338,6 +388,64 @@ static void test_disturbed_sample(void)
     rt_meter_destroy(meter);
 }
 
+/* Units of which a run takes as long as the test says: 1000 bytes of the larger set in 1 s, of the
+ * smaller in 0.8 s, or 4 times as long for the first `left` runs. */
+static int left;
+static bool forgets;
+
+static double set_begin(int level)
+{
+    (void)level;
+    return 1000;
+}
+
+static void set_run_larger(void *unused)
+{
+    (void)unused;
+    noise.seconds += 1;
+}
+
+static void set_run_smaller(void *unused)
+{
+    (void)unused;
+    noise.seconds += left-- > 0 ? 3.2 : 0.8;
+}
+
+static bool set_right(void)
+{
+    return !forgets;
+}
+
+static void set_end(void)
+{
+}
+
+static void test_contradicted_unit(void)
+{
+    static const rt_unit_row_t rows[] = {
+        {RT_UNIT_LLC, 0, set_begin, set_run_larger, set_right, set_end},
+        {RT_UNIT_L2, 0, set_begin, set_run_smaller, set_right, set_end},
+        {RT_UNITS, 0, NULL, NULL, NULL, NULL}};
+    enum { FIRST = 1, TRY = 8 }; /* runs */
+    rt_loops_t loops = rt_loops_host;
+    loops.start = set_start;
+    loops.stop = set_stop;
+    loops.units = rows;
+    for (int tries = 0; tries <= RT_CEILING_TRIES; tries++) {
+        rt_ceilings_t c = {.working_set = 1000, .rate = {[READ] = 2000}}; /* in a cache */
+        left = FIRST + tries * TRY;
+        rt_units_measure(&loops, 0, &c);
+        CHECK(near(c.unit[RT_UNIT_LLC], 1000));
+        CHECK(tries < RT_CEILING_TRIES ? near(c.unit[RT_UNIT_L2], 1250) : c.unit[RT_UNIT_L2] == 0);
+    }
+    rt_ceilings_t c = {.working_set = (size_t)1 << 30, .rate = {[READ] = 1200}}; /* memory */
+    rt_units_measure(&loops, 0, &c);
+    CHECK(c.unit[RT_UNIT_LLC] == 0 && near(c.unit[RT_UNIT_L2], 1250));
+    forgets = true;
+    CHECK_DIES(RT_INVALID, "llc_bytes_per_s: part of its work is not done",
+               { rt_units_measure(&loops, 0, &c); });
+}
+
 /* A rung of which the last windows lie beside a slow moment. */
 static int solves, quiet_solves;
 
@@ -464,6 +572,7 @@ static void test_gpu(const rt_loops_t *loops)
     test_measure(RT_CUDA);
     test_meter(RT_CUDA, RT_DEVICE);
     test_replay(loops, RT_CUDA, (size_t)1 << 28);
+    test_units(RT_CUDA, 1);
 }
 #endif
 
@@ -478,8 +587,12 @@ int main(int argc, char **argv)
     rt_device_select("auto", true, 1);
     test_measure(RT_CPU);
     test_meter(RT_CPU, RT_HOST);
+    test_units(RT_CPU, RT_HAVE_OPENMP ? 2 : 1);
+    test_units(RT_CPU, 1);
+    test_near();
     test_disturbed_ceiling();
     test_disturbed_sample();
+    test_contradicted_unit();
     test_slow_moment();
     test_share();
     test_steady();
@@ -500,7 +613,7 @@ int main(int argc, char **argv)
 #endif
     if (!rt_device_gpu()) {
         test_measure(RT_CUDA); /* an emulated device is the host */
-        printf("not tested: ceilings of a GPU (%s)\n", rt_device_why_not());
+        printf("SKIP: ceilings of a GPU (%s)\n", rt_device_why_not());
     }
     rt_kokkos_finish();
     rt_device_release();

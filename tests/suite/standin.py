@@ -69,6 +69,7 @@ def rung(name, factor):
                 'spread': (max(windows) - min(windows)) / median, 'windows': 5, 'solves': 10,
                 'fom_flop_per_s': 1e7 * share / median, 'points_per_s': 1e6 / median, 'bytes_per_unit': 8e6,
                 'flop_per_unit': 1e7,
+                'work': [{'kernel': 'loop', 'calls': 2.0, 'flop': 5e6, 'read_bytes': 3e6, 'written_bytes': 1e6}],
                 'credited_flop_per_unit': 1e7 * share, 'window_seconds': windows, 'setup_seconds': 0.08, 'units_per_solve': 4.0,
                 'fom_1_solve_flop_per_s': 1e7 * share / (median + 0.02), 'fom_100_solves_flop_per_s': 1e7 * share / (median + 2e-4),
                 'warm_up_seconds': float(value('--warm-up', '0.1')) + 0.01,

@@ -51,6 +51,14 @@ def judge_times(rung: Rung) -> Iterator[str]:
             yield f'{name} is {stated:.9g}, its windows say {value:.9g}'
 
 
+def judge_work(rung: Rung) -> Iterator[str]:
+    for name, stated, value in (
+            ('bytes_per_unit', rung.bytes_per_unit, sum(row.calls * (row.read_bytes + row.written_bytes) for row in rung.work)),
+            ('flop_per_unit', rung.flop_per_unit, sum(row.calls * row.flop for row in rung.work))):
+        if rung.work and not math.isclose(stated or 0.0, value, rel_tol=ROUNDING):
+            yield f'{name} is {stated or 0.0:.9g}, the rows of its work say {value:.9g}'
+
+
 def judge_official(rung: Rung) -> Iterator[str]:
     """Yields what a measured rung lacks by the rules for published results."""
     windows, timed, warm_up = len(rung.window_seconds or ()), rung.timed_seconds or 0.0, rung.warm_up_seconds or 0.0
@@ -68,7 +76,7 @@ def worst(verdicts: Sequence[str]) -> str:
 def judge_program(result: Program) -> list[str]:
     """Returns the faults of a program's result, one line each."""
     wrong = [f'rungs[{i}] {rung.name}: {line}' for i, rung in enumerate(result.rungs)
-             for line in (*judge_checks(rung), *judge_times(rung))]
+             for line in (*judge_checks(rung), *judge_times(rung), *judge_work(rung))]
     verdict = worst([rung.verdict for rung in result.rungs])
     if result.rungs and result.verdict != verdict:
         wrong.append(f'verdict is {result.verdict}, its rungs say {verdict}')
