@@ -198,7 +198,8 @@ static void check_convergence(void)
         CHECK(bent <= bent_before / 4);
     }
     for (int i = 0; i < nek_app.n_rungs; i++) { /* the rungs agree on the solution */
-        const nek_kernels_t *kernels = nek_kernels(&nek_app.ladder[i]); /* NULL: not in this build */
+        const nek_kernels_t *kernels =
+            nek_kernels(&nek_app.ladder[i]); /* NULL: not in this build */
         const double rounding = kernels ? 1000 * kernels->roundoff : 0;
         CHECK(solve_wave(&nek_app.ladder[i], 7, 0.1) <= fmax(9.3e-08, rounding));
     }
