@@ -35,7 +35,9 @@ END
     ends 0 $rooftop verify "$into"/*.json
     ends 0 $rooftop table "$into"/*.json --csv table.csv
     ends 0 $rooftop compare "$into/ladder-nekbone.json" "$into/ladder-nekbone.json"
+    ends 0 $rooftop predict "$into/ladder-nekbone.json" --machine grace
     for name in "$into"/*.json; do
+        ends 0 $rooftop explain "$name"
         grep '^ *"memory_bytes"' "$name" # once per rung
     done >rungs.list
     [ "$(sed 1d table.csv | wc -l)" = "$(wc -l <rungs.list)" ] || fail "rooftop table has not all rungs: $(cat table.csv)"
