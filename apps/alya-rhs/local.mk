@@ -60,6 +60,9 @@ apps_alya_rhs_libalya_a_SOURCES += \
 	apps/alya-rhs/cuda/mixed.cu \
 	apps/alya-rhs/cuda/loops.cu \
 	apps/alya-rhs/cuda/vectors.cu
+# Code for 90a runs on the same GPUs as code for 90; only there can warps give registers to others.
+apps/alya-rhs/cuda/patch.o: RT_NVCCFLAGS := \
+	$(patsubst arch=compute_90%sm_90,arch=compute_90a%sm_90a,$(RT_NVCCFLAGS))
 endif
 
 alya_kokkos_sources = \

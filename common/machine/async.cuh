@@ -1,7 +1,7 @@
 /*
  * machine/async.cuh - for kernels that fetch ahead: barriers in shared memory (mbarrier), copies
- * into shared memory that threads do not wait for, and kernels that start before the previous one
- * has ended.
+ * into shared memory that threads do not wait for, registers that move between warps, and kernels
+ * that start before the previous one has ended.
  *
  * A barrier goes from phase to phase. A phase ends when every thread that the barrier was
  * initialised for has arrived and all expected bytes have landed.
@@ -47,21 +47,16 @@ __device__ __forceinline__ void rt_barrier_wait(uint64_t *barrier, int parity)
 {
     unsigned done;
     do {
+        asm volatile("{\n\t.reg .pred p;\n\t"
 #if __CUDA_ARCH__ >= 900
-        asm volatile("{\n\t.reg .pred p;\n\t"
                      "mbarrier.try_wait.parity.shared.b64 p, [%1], %2;\n\t"
-                     "selp.u32 %0, 1, 0, p;\n\t}"
-                     : "=r"(done)
-                     : "r"(rt_shared_address(barrier)), "r"(parity)
-                     : "memory");
 #else
-        asm volatile("{\n\t.reg .pred p;\n\t"
                      "mbarrier.test_wait.parity.shared.b64 p, [%1], %2;\n\t"
+#endif
                      "selp.u32 %0, 1, 0, p;\n\t}"
                      : "=r"(done)
                      : "r"(rt_shared_address(barrier)), "r"(parity)
                      : "memory");
-#endif
     } while (!done);
 }
 
@@ -126,6 +121,19 @@ __device__ __forceinline__ void rt_bulk_copy(void *shared, const unsigned char *
     for (unsigned b = 16 * lane; b < bytes; b += 16 * 32)
         rt_copy16(static_cast<unsigned char *>(shared) + b, global + b);
     rt_copies_arrive(barrier);
+#endif
+}
+
+/* Gives threads n registers, more or fewer than they had (0: as they are). All four warps from a
+ * multiple of four must call. Those that ask for more wait until others of their block have given as
+ * many up. In code for 90a; elsewhere nothing. */
+template <int n, bool more> __device__ __forceinline__ void rt_set_registers()
+{
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+    if constexpr (n > 0 && more)
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(n));
+    else if constexpr (n > 0)
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(n));
 #endif
 }
 

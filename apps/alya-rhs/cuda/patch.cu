@@ -14,12 +14,14 @@
 #include "config.h"
 #include "patch_host.cuh"
 
-/* Elements, nodes, warps that sum, that fetch and that compute at once, blocks per multiprocessor.
- * 20 warps are 5 per scheduler, which leaves 96 registers: with 24 there are 80, and the compiler
- * computes a tenth of the element twice and spills. Ids have 8 bits, as 256 nodes are enough. The
- * last is for GPUs whose multiprocessors have less shared memory, and for poor orders. */
+/* Elements, nodes, warps that sum, that fetch and that compute at once, blocks per multiprocessor;
+ * registers. 24 warps have 80 each, with which the compiler computes a tenth of the element twice
+ * and spills. So those that sum and fetch, which need 48, give the others 16 each. They can in code
+ * for 90a alone (local.mk); elsewhere 20 warps have 96 each. Ids have 8 bits, as 256 nodes are
+ * enough. The last is for GPUs whose multiprocessors have less shared memory, and for poor orders. */
 struct patch_t {
     static constexpr alya_patch_variant_t shapes[] = {
+        alya_patch_variant<alya_patch_kernel_t<512, 256, 6, 2, 0, 1, double, 96, 48>>(),
         alya_patch_variant<alya_patch_kernel_t<512, 256, 3, 1, 0, 1, double>>(),
         alya_patch_variant<alya_patch_kernel_t<256, 192, 3, 1, 0, 2, double>>(),
     };

@@ -34,18 +34,22 @@
 
 /* Shape of the patches, warps that sum and that fetch; computing warps of a scheduler that compute
  * at once, in turns (0: all, as it comes); blocks that share a multiprocessor; type in which results
- * are staged. */
+ * are staged; registers of computing warps and of the others (0: of all the same). */
 template <int most_elements, int most_nodes, int summing_warps, int fetching_warps,
-          int most_at_once, int resident, class T>
+          int most_at_once, int resident, class T, int more_registers = 0, int fewer_registers = 0>
 struct alya_patch_kernel_t {
     using real = T;
     static constexpr int elements = most_elements, nodes = most_nodes, summing = summing_warps,
                          blocks = resident, computing = most_elements / 32,
-                         fetching = fetching_warps,
+                         fetching = fetching_warps, more = more_registers, fewer = fewer_registers,
                          threads = most_elements + 32 * (summing_warps + fetching);
     static constexpr int id_bytes = most_nodes <= 256 ? 1 : 2;
     static constexpr alya_patch_shape_t shape = {elements, nodes, id_bytes};
     static_assert(elements % 32 == 0 && threads <= 1024, "whole warps");
+    static_assert(more == 0 || (computing % 4 == 0 && threads % 128 == 0), "fours of warps");
+    static_assert(more * elements + fewer * (threads - elements) <=
+                      65536 / blocks / threads / 8 * 8 * threads,
+                  "as many registers as at the start, or computing warps wait for ever");
 
     static constexpr int records = 4, node_slots = 2, stages = 2, at_once = most_at_once;
     static constexpr unsigned stage = ALYA_PATCH_STAGE(elements); /* of one component */
@@ -177,7 +181,8 @@ __device__ __forceinline__ void alya_patch_compute(const alya_patch_block_t<K> &
     }
 }
 
-/* Adds the sums of 32 rows, one per thread, to r. */
+/* Adds the sums of 32 rows, one per thread, to r. One sum per component: with two the compiler has
+ * four loads in flight in 48 registers, not the six of a pair. */
 template <class K>
 __device__ __forceinline__ void alya_patch_sum(const unsigned char *record,
                                                const alya_patch_layout_t &at, int rows, int slice,
@@ -190,7 +195,7 @@ __device__ __forceinline__ void alya_patch_sum(const unsigned char *record,
     const uint32_t *list = reinterpret_cast<const uint32_t *>(record + at.list) + 32 * first + lane;
     const int local = row < rows ? reinterpret_cast<const uint16_t *>(record + at.row)[row] : 0;
     const uint32_t id = reinterpret_cast<const uint32_t *>(record + at.node)[local];
-    T even[3] = {0, 0, 0}, odd[3] = {0, 0, 0};
+    T sum[3] = {0, 0, 0};
     uint32_t next = list[0];
 #pragma unroll 2
     for (int k = 0; k < pairs; k++) {
@@ -198,20 +203,18 @@ __device__ __forceinline__ void alya_patch_sum(const unsigned char *record,
         next = list[32 * (k + 1)]; /* in the end one of another slice, or nothing */
         const T *one = stage + (two & 0xffff), *other = stage + (two >> 16);
 #pragma unroll
-        for (int c = 0; c < 3; c++) {
-            even[c] += one[c * K::stage];
-            odd[c] += other[c * K::stage];
-        }
+        for (int c = 0; c < 3; c++)
+            sum[c] += one[c * K::stage] + other[c * K::stage];
     }
     if (row >= rows)
         return;
     double *to = r + 3 * static_cast<size_t>(id & ~ALYA_PATCH_ALONE);
     if (id & ALYA_PATCH_ALONE) {
         for (int c = 0; c < 3; c++)
-            to[c] = even[c] + odd[c];
+            to[c] = sum[c];
     } else {
         for (int c = 0; c < 3; c++)
-            atomicAdd(to + c, static_cast<double>(even[c] + odd[c]));
+            atomicAdd(to + c, static_cast<double>(sum[c]));
     }
 }
 
@@ -324,9 +327,12 @@ __global__ void __launch_bounds__(K::threads, K::blocks)
                                                 4 * K::elements + k % ALYA_PATCH_BANKS] = 0;
     __syncthreads();
     const int warp = threadIdx.x / 32;
-    if (warp < K::computing)
-        alya_patch_compute<form, K>(block, constants);
-    else if (warp < K::computing + K::summing)
+    if (warp < K::computing) {
+        rt_set_registers<K::more, true>();
+        return alya_patch_compute<form, K>(block, constants);
+    }
+    rt_set_registers<K::fewer, false>();
+    if (warp < K::computing + K::summing)
         alya_patch_summing<K>(block, warp - K::computing, r);
     else
         alya_patch_fetching<K>(block, lists, warp - K::computing - K::summing, packed);

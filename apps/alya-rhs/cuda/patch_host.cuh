@@ -16,14 +16,15 @@ struct alya_patch_data_t {
 };
 
 /* Returns how many blocks the device holds at once; each takes every n-th patch. 0: too little
- * shared memory. */
+ * shared memory, or warps that cannot give registers. */
 template <class K> unsigned alya_patch_resident()
 {
     const auto kernel = alya_patch_assemble<ALYA_EMAC, K>;
     int device = 0, most = 0, blocks = 0;
     RT_CUDA(cudaGetDevice(&device));
     RT_CUDA(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-    if (K::shared_bytes > static_cast<unsigned>(most))
+    if (K::shared_bytes > static_cast<unsigned>(most) ||
+        (K::more > 0 && rt_device_gpu()->major != 9))
         return 0;
     RT_CUDA(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, K::shared_bytes));
@@ -81,8 +82,8 @@ template <class Rung> struct alya_patch_rung_t {
         const alya_patch_variant_t *best = nullptr;
         double least = 0;
         for (const alya_patch_variant_t &variant : Rung::shapes) {
-            if (variant.resident() == 0)
-                continue;
+            if (variant.resident() == 0 || (best && best->shape.nodes == variant.shape.nodes))
+                continue; /* of shapes with as many nodes the first is faster */
             const double cost = alya_patch_cost(view->host, variant.shape);
             if (!best || cost < least) {
                 least = cost;
