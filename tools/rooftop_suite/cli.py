@@ -30,6 +30,7 @@ COMMANDS = {
     'table': Command('results.table', 'the results of many machines in one table: text, HTML, CSV'),
     'explain': Command('results.explain', 'where the time of each rung goes, by its work and the ceilings'),
     'predict': Command('results.predict', 'the times of a result on another machine, and on many ranks of it'),
+    'counters': Command('measure.counters', "a rung's work model against the counters of a GPU, by Nsight Compute", True),
     'report': Command('pages.report', 'a result folder as one HTML file'),
     'picture': Command('pages.picture', 'what --picture of an app wrote, as a PNG file: needs matplotlib'),
     'climb': Command('course.climb', "an app's ladder as a lesson, with this machine's figures", True),

@@ -5,6 +5,7 @@ hidden behind it: shown, not added. Launches, messages and sums come on top. Wha
 unexplained; if nothing is left, the rung is better than the model. docs/running.md has the equation.
 """
 import argparse
+import math
 import os
 from dataclasses import dataclass
 from typing import NamedTuple, Optional
@@ -66,6 +67,7 @@ class Line(NamedTuple):
     memory: float
     arithmetic: float
     launches: float
+    counted: float = 0.0  # of DRAM's traffic by rooftop counters
 
 
 class Traffic(NamedTuple):
@@ -158,9 +160,11 @@ def budget(rung: figures.Rung, result: figures.Result) -> Optional[Budget]:
         left_out.append(f'arithmetic, which has no ceiling here ({rung.precision})')
     launch = launch_of(here, rung.processor, program.threads, left_out)
     traffic, waits = waits_of(row, here, program.ranks, left_out)
+    dram = {of.kernel: (of.read_bytes + of.written_bytes) / (here.bandwidth()[0] or math.inf) for of in row.counters}
     lines = [Line(work.kernel,
                   work.calls * (work.read_bytes + work.written_bytes) / rate / program.ranks if rate else 0.0,
-                  work.calls * work.flop / fma / program.ranks if fma else 0.0, work.calls * launch) for work in row.work]
+                  work.calls * work.flop / fma / program.ranks if fma else 0.0, work.calls * launch,
+                  dram.get(work.kernel, 0.0)) for work in row.work]
     return Budget(rung, rung.seconds, here, lines, cache, rate, touched, traffic, waits, left_out)
 
 
@@ -169,10 +173,12 @@ def budget(rung: figures.Rung, result: figures.Result) -> Optional[Budget]:
 def table(one: Budget, scale: float) -> list[str]:
     """Returns lines of a table."""
     lines = one.lines
-    columns = zip(*((line.memory, line.arithmetic, min(line.memory, line.arithmetic), line.launches) for line in lines))
+    columns = zip(*((line.memory, line.arithmetic, min(line.memory, line.arithmetic), line.launches, line.counted)
+                    for line in lines))
     texts = [figures.column([value or None for value in column], scale) for column in columns]
-    heads = ['kernel', 'memory', 'arithmetic', 'hidden', 'launches']
-    return aligned([heads, *([line.kernel, *row] for line, *row in zip(lines, *texts))], (0,))
+    heads = ['kernel', 'memory', 'arithmetic', 'hidden', 'launches', 'DRAM, counted']
+    shown = None if any(line.counted for line in lines) else -1
+    return aligned([row[:shown] for row in [heads, *([line.kernel, *row] for line, *row in zip(lines, *texts))]], (0,))
 
 
 def verdict(one: Budget) -> str:
