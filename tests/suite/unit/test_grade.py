@@ -1,4 +1,6 @@
 """grade.py and attempt.py: what is said of a solution, and which builds it is linked with."""
+import contextlib
+import io
 import os
 import pathlib
 import random
@@ -6,10 +8,11 @@ import unittest
 from unittest import mock
 
 import helper
-from rooftop_suite import ENVIRONMENT, INVALID, Fault
+from rooftop_suite import ENVIRONMENT, INVALID, Fault, cli, results
 from rooftop_suite.course import attempt, grade
 from rooftop_suite.measure import programs
 from rooftop_suite.results import figures, records
+from test_explain import WORK, value
 
 
 def outcome(noise, ratio=1.0, disturbed=lambda: False):
@@ -77,6 +80,52 @@ class Words(unittest.TestCase):
         self.assertIn('50.0 %', said[2])
         first.rungs[0].row.disturbed = ['a load']
         self.assertTrue(grade.rates_of(first)[0].endswith(', on a disturbed machine'))
+
+
+class Predictions(helper.InFolder):
+    @staticmethod
+    def graded(text, disturbed=0):
+        """Returns the status and what is said of a prediction of 300 us, 47 of them unexplained, after disturbed runs."""
+        pathlib.Path('prediction').write_text(text)
+        runs = iter(range(99))
+
+        def run(task, *_):
+            members = {'disturbed': ['a load'] * (next(runs) < disturbed), 'name': task.rung.name}
+            return figures.Result(results.Program(**value(3e-4, WORK, {}, **members)))
+        with mock.patch.object(grade, 'run', run), mock.patch.object(attempt, 'find_build', lambda *_: ''), \
+                mock.patch.object(attempt, 'repository_program', lambda *_: 'nekbone'), \
+                contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
+            status = cli.main('grade nekbone global prediction --predict'.split())
+        return status, out.getvalue() + err.getvalue()
+
+    def test_marks(self):
+        """Full within 10 %, half within 25 %, on either side; then the budget."""
+        for number, off, marks in ((300, '0.0', 'full'), (330, '10.0', 'full'), (331, '10.3', 'half'), (360, '20.0', 'half'),
+                                   (225, '25.0', 'half'), (224, '25.3', 'none'), (600, '100.0', 'none'), (150, '50.0', 'none')):
+            status, said = self.graded(f'# 1 s\n\nglobal {number} us\n', disturbed=2)
+            self.assertEqual(status, 0, said)
+            self.assertRegex(said, rf'(?s): {off} % (longer|shorter)\nmarks: {marks}\n.*bound by memory; 84.3 % explained')
+            self.assertEqual('hint:' in said, marks != 'full')
+        for unit, number in (('s', 3e-4), ('ms', 0.3), ('ns', 3e5), ('µs', 300)):
+            self.assertIn('marks: full', self.graded(f'global {number} {unit}')[1])
+        self.assertIn('of the budget, unexplained, 47.0 us, is nearest', self.graded('global 253 us')[1])
+        self.assertIn('of the budget, arithmetic, 50.0 us, is nearest', self.graded('global 350 us')[1])
+        self.assertIn('no mark: the machine was disturbed in 7 runs (a load)', self.graded('global 300 us', 7)[1])
+
+    def test_refused(self):
+        for text, why in (('', 'one line is needed'), ('# global 1 us\n', 'one line is needed'), ('global 300', 'one line'),
+                          ('global 1 us\nglobal 2 us', 'one line'), ('shared 300 us', 'a prediction of shared, not of global'),
+                          *((f'global {bad}', 'is not a time') for bad in ('x us', 'nan us', 'inf s', '0 us', '-3 us', '3 h'))):
+            status, said = self.graded(text)
+            self.assertEqual((status, said.count('\n')), (2, 1), said)
+            self.assertIn(why, said)
+
+    def test_folder(self):
+        """It has no number yet, and check.sh says that it is a prediction, of these options."""
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.assertEqual(cli.main('exercise nekbone jammed --predict -- --degree 5'.split()), 0)
+        self.assertIn('one line is needed', self.graded(pathlib.Path('nekbone-jammed-prediction/prediction').read_text())[1])
+        self.assertIn(' --predict -- --degree 5 "$@"', pathlib.Path('nekbone-jammed-prediction/check.sh').read_text())
 
 
 class Builds(helper.InFolder):

@@ -14,6 +14,7 @@ from helper import SOURCE
 from rooftop_suite import Fault, results
 from rooftop_suite.course import drawings, lesson_page, lessons, notebook, recorded
 from rooftop_suite.pages import plots
+from test_explain import WORK
 
 needs_packages = unittest.skipUnless(all(map(find_spec, ('jinja2', 'nbformat'))), 'no Jinja2, or no nbformat')
 LESSONS = SOURCE / 'docs' / 'lessons'
@@ -106,6 +107,16 @@ class Pages(unittest.TestCase):
                          'An H200 has 4300\nGB/s: and? And on this machine, with 25.0 GB/s and 59.0 '
                          'GFlop/s?')
         self.assertEqual(lesson_page.question(first, 'How many bytes?'), 'How many bytes?')
+
+    def test_where_the_time_goes(self):
+        """The first and the fastest rung of each ladder, with what to look for, which has no figure that is typed."""
+        made = helper.sample('ladder-nekbone')
+        made['rungs'] = [{**rung, 'work': WORK, 'seconds_per_unit': seconds} for rung, seconds in zip(made['rungs'], (3, 1, 2))]
+        said = lesson_page.budgets(helper.lesson_of('nekbone', made))
+        self.assertEqual(re.findall(r'^([\w-]+): ', said, re.M), [rung['name'] for rung in made['rungs'][:2]])
+        for app in results.APPS:
+            self.assertRegex(lessons.read(app).where, r'\w')
+            self.assertNotRegex(lessons.read(app).where, r'\d (?:%|us|ms|GB|TB)')
 
     def test_words_for_waiting(self):
         rung = next(one.rung for one in self.lesson.pages if one.kind == 'cpu' and one.rung)

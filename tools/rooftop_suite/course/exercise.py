@@ -1,4 +1,4 @@
-"""`rooftop exercise`: a folder with a source that is right and slow, the task in steps, and the test."""
+"""`rooftop exercise`: a folder with a source that is right and slow, or a file for a prediction; the task; the test."""
 import argparse
 import os
 import shlex
@@ -6,7 +6,7 @@ import sys
 
 from .. import USAGE, VALID, Fault, aligned, results
 from ..results import disk
-from . import attempt, lessons, tasks
+from . import attempt, grade, lessons, prediction, tasks
 
 TOOL = os.path.realpath(sys.argv[0])  # the command as it can be called from any folder
 
@@ -15,7 +15,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add('app', metavar='APP', help=', '.join(results.APPS))
     add('name', metavar='EXERCISE', nargs='?', help='without it: list the exercises of the app')
-    add('--hint', type=int, choices=(1, 2, 3), help='print this hint and make nothing')
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument('--hint', type=int, choices=(1, 2, 3), help='print this hint and make nothing')
+    kind.add_argument('--predict', action='store_true', help='EXERCISE is a rung, whose time is to be predicted')
     add('--into', metavar='DIR', help='folder to make (default: APP-EXERCISE)')
     attempt.add_arguments(parser)
 
@@ -48,9 +50,9 @@ def readme(task: tasks.Task) -> str:
     return '\n\n'.join(map(lessons.filled, parts)) + '\n'
 
 
-def check_script(task: tasks.Task, build: str) -> str:
+def check_script(task: tasks.Task, build: str, more: list[str]) -> str:
     """Returns check.sh; options of grade come first in its arguments, those of the program follow --."""
-    options = shlex.join(['--build', build]) if build else ''
+    options = shlex.join([*(['--build', build] if build else []), *more])
     return f"""#!/bin/sh
 # Builds, verifies and times the solution: status 0 right, 1 wrong. On another machine: ROOFTOP=FILE ./check.sh
 ROOFTOP=${{ROOFTOP:-{shlex.quote(TOOL)}}}
@@ -65,18 +67,22 @@ def main(args: argparse.Namespace) -> int:
         for line in aligned([[task.name, task.rung.kind, task.task] for task in known], range(3)):
             print(line if len(line) <= 118 else line[:117] + '…')
         return VALID
-    task = tasks.find(args.app, args.name)
+    task = prediction.task(args.app, args.name) if args.predict else tasks.find(args.app, args.name)
     if args.hint:
         print(lessons.filled(task.hints[args.hint - 1]))
         return VALID
-    folder = args.into or f'{args.app}-{args.name}'
-    files = {task.base: tasks.started(task), 'README.md': readme(task),
-             'check.sh': check_script(task, attempt.find_build(args.build, lessons.tree(), needed=bool(args.build)))}
+    folder = args.into or f'{args.app}-{args.name}' + ('-prediction' if args.predict else '')
+    options = shlex.join([*grade.sizes(task), *args.passed])
+    files = prediction.files(task, options, TOOL) if args.predict else {task.base: tasks.started(task), 'README.md': readme(task)}
+    more = ['--predict'] * args.predict + (['--', *args.passed] if args.passed else [])
+    build = attempt.find_build(args.build, lessons.tree(), needed=bool(args.build))
+    files['check.sh'] = check_script(task, build, more)
     if os.path.exists(os.path.join(folder, task.base)):
         raise Fault(USAGE, f'{os.path.join(folder, task.base)} exists: your work is not overwritten; give --into')
     disk.make_folder(folder)
     for file, text in files.items():
         disk.save_bytes(os.path.join(folder, file), text.encode())
     os.chmod(os.path.join(folder, 'check.sh'), 0o755)
-    print(f'{folder}: {task.base} is right and slow; the task is in README.md, the test is check.sh')
+    what = 'is for your number' if args.predict else 'is right and slow'
+    print(f'{folder}: {task.base} {what}; the task is in README.md, the test is check.sh')
     return VALID

@@ -17,8 +17,8 @@ from .. import ENVIRONMENT, INVALID, MEMORY, USAGE, VALID, Fault, results
 from ..cli import seconds
 from ..measure import programs
 from ..measure.progress import Line
-from ..results import disk, figures, records
-from . import attempt, lesson_page, lessons, tasks
+from ..results import disk, explain, figures, records
+from . import attempt, lesson_page, lessons, prediction, tasks
 
 QUICK = {'nekbone': ['--elements=6x6x6', '--iterations=50'], 'fun3d-mcpi': ['--surface=25', '--layers=20']}  # so small
 # that all turns take seconds
@@ -35,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('app', metavar='APP', help=', '.join(results.APPS))
     add('name', metavar='EXERCISE', help='see rooftop exercise APP')
     add('file', metavar='FILE', help='the solution')
+    add('--predict', action='store_true', help='EXERCISE is a rung, and FILE a prediction of its time')
     add('--seconds', type=seconds, default=0.2, metavar='S', help=f'of timing in each of {TURNS} turns; 0: only right or '
         'wrong (default 0.2)')
     add('--time-limit', type=seconds, default=120.0, metavar='S', help='of one run of the solution (default 120)')
@@ -126,10 +127,28 @@ def speed(ours: Runner, theirs: Runner, progress: Callable[[int], None] = lambda
 
 # ---- All of it ----
 
+def sizes(task: tasks.Task) -> list[str]:
+    """Returns options for a problem that takes seconds."""
+    return (FULL if task.rung.kind == 'cuda' else QUICK).get(task.app, [])
+
+
+def predicted(args: argparse.Namespace, task: tasks.Task, text: str, build: str, line: Line) -> list[str]:
+    """Returns what is found of a prediction, by the first run on a quiet machine."""
+    told, disturbed = prediction.seconds_in(text, args.file, task.name), list[str]()
+    program = attempt.repository_program(build, task.app)
+    for turn in range(TURNS):
+        line.tick(f'run {turn + 1}', 0)
+        got = run(task, program, [*sizes(task), f'--seconds={args.seconds or ONCE}', *args.passed], args.time_limit)
+        rung = got.rungs[0]
+        if rung.seconds and not rung.row.disturbed:
+            return prediction.marked(told, rung, explain.budget(rung, got))
+        disturbed += rung.row.disturbed
+    return [f'no mark: the machine was disturbed in {TURNS} runs ({", ".join(disturbed[:1])}): grade again on a quiet machine']
+
+
 def grade(args: argparse.Namespace, task: tasks.Task, text: str, build: str, line: Line) -> list[str]:
     """Returns what is found of a solution; Fault if it is not right."""
-    sizes = (FULL if task.rung.kind == 'cuda' else QUICK).get(task.app, [])  # of a problem that takes seconds
-    options = [*sizes, f'--seconds={args.seconds or ONCE}', *args.passed, *task.options]
+    options = [*sizes(task), f'--seconds={args.seconds or ONCE}', *args.passed, *task.options]
     begin, repository = time.monotonic(), attempt.repository_program(build, task.app)
     with tempfile.TemporaryDirectory(prefix='rooftop-grade-') as scratch:
         line.tick('compiling', 0)
@@ -148,7 +167,7 @@ def grade(args: argparse.Namespace, task: tasks.Task, text: str, build: str, lin
 
 
 def main(args: argparse.Namespace) -> int:
-    task, line, status = tasks.find(args.app, args.name), Line(), VALID
+    task, line, status = (prediction.task if args.predict else tasks.find)(args.app, args.name), Line(), VALID
     try:
         text = disk.read_bytes(args.file).decode('utf-8', 'replace')
     except OSError as error:
@@ -156,8 +175,10 @@ def main(args: argparse.Namespace) -> int:
     os.environ.setdefault('ROOFTOP_INPUTS', os.path.join(lessons.tree(), 'inputs'))  # the solution's program is elsewhere
     build = attempt.find_build(args.build, lessons.tree())
     try:
-        said = grade(args, task, text, build, line)
+        said = (predicted if args.predict else grade)(args, task, text, build, line)
     except Fault as fault:
+        if fault.status == USAGE:
+            raise
         if fault.status != INVALID:
             raise Fault(ENVIRONMENT, f'{args.name}: could not be judged: {fault}') from None
         said, status = [str(fault)], INVALID

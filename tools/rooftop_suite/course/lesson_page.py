@@ -143,12 +143,20 @@ def machine(lesson: Lesson, one: Page) -> list[tuple[str, str]]:
             (f'{rung.verdict}, {len(rung.row.checks)} checks held{disturbed}. What limits it here: '
              f'{limiter(rung, lesson.result.program.threads)}.', '')]
     said.append(('Where the time goes:' if rung.row.profile else '', '\n'.join(timers(rung, lesson.result))))
-    budget = explain.budget(rung, lesson.result) if one in (lesson.here[0], lesson.here[-1]) else None
-    said.append(('Where the time goes, by the model:', '\n'.join(explain.said(budget))) if budget else ('', ''))
     return [pair for pair in said if any(pair)]
 
 
 # ---- What a page takes ----
+
+def budgets(lesson: Lesson) -> str:
+    """Returns where the time goes in the first and the fastest rung of each ladder, as far as the result says it."""
+    said = []
+    for rungs in lesson.result.ladders().values():
+        found = [budget for budget in (explain.budget(rung, lesson.result) for rung in rungs) if budget]
+        ends = dict.fromkeys([*found[:1], *sorted(found, key=lambda one: one.seconds)[:1]])
+        said += ['\n'.join(explain.said(one)) for one in ends]
+    return '\n\n'.join(said)
+
 
 def machine_line(result: figures.Result) -> str:
     program, said = result.program, []
@@ -196,5 +204,5 @@ def html(lesson: Lesson, template: str = 'lesson.html') -> str:
             for rung in [one.rung for one in lesson.here] if rung]
     return page.render(template, title=lesson.text.title, lesson=lesson, prose=prose, kinds=plots.KINDS, question=question,
                        machine=machine, answer=answer, reasons=reasons(lesson), machine_line=machine_line(result),
-                       parsed=drawings.parsed, climb=climb, climbs=page.join(climbs, '\n'), rows=rows,
+                       parsed=drawings.parsed, budgets=budgets(lesson), climb=climb, climbs=page.join(climbs, '\n'), rows=rows,
                        rooflines=sections.rooflines(lesson.app, result), without_plots=plots.missing())

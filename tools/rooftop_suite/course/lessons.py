@@ -45,8 +45,10 @@ class Lesson(NamedTuple):
 
 
 class Lessons(NamedTuple):
+    """where: the last paragraph of the introduction, what to look for in a budget; '': none."""
     title: str
     introduction: str
+    where: str
     of: dict[str, Lesson]
 
 
@@ -150,13 +152,14 @@ def read(app: str) -> Lessons:
         raise Fault(USAGE, f"there is no app '{app}' with a lesson; known: {', '.join(results.APPS)}")
     head, *sections = re.split(r'^## ', text_of(path), flags=re.M)
     title, _, introduction = head.partition('\n')
+    introduction, _, where = introduction.partition('\n**Where the time goes.** ')
     lessons: dict[str, Lesson] = {}
     for section in sections:
         name, _, text = section.partition('\n')
         if name in lessons:
             raise Fault(ENVIRONMENT, f'{path}: {name}: there are two lessons on it')
         lessons[name] = lesson_in(text, f'{path}: {name}')
-    return Lessons(title.lstrip('# '), introduction.strip(), lessons)
+    return Lessons(title.lstrip('# '), introduction.strip(), where.strip(), lessons)
 
 
 # ---- The functions of a source ----
