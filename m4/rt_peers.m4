@@ -69,7 +69,7 @@ AC_DEFUN([RT_PETSC], [
 # includes mpi.h), HYPRE_LIBS. Call after RT_MPI.
 AC_DEFUN([RT_HYPRE], [
   AC_ARG_WITH([hypre], [AS_HELP_STRING([--with-hypre@<:@=DIR@:>@],
-    [hypre's BoomerAMG for the pressure of alya-rhs, and timed next to nekbone (installed in DIR, or Debian's) @<:@no@:>@])],
+    [hypre's BoomerAMG for the pressure of alya-rhs (installed in DIR, or Debian's) @<:@no@:>@])],
     [], [with_hypre=no])
   HYPRE_CPPFLAGS= HYPRE_LIBS= rt_have_hypre=0 rt_why_hypre="off unless --with-hypre is given"
   AS_IF([test "x$with_hypre" != xno], [

@@ -94,7 +94,6 @@ rt_scripts = \
 	tests/suite/scale.sh \
 	tests/common/load.sh \
 	tests/fun3d-mcpi/peers.sh \
-	tests/nekbone/peers.sh \
 	tests/gfnn-wave/train.sh \
 	tests/dump.sh \
 	tests/structure.sh \

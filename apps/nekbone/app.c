@@ -317,7 +317,6 @@ static const rt_extras_t extras = {
     .paper = paper,
     .roofline_cases = roofline_cases,
     .roofline_settings = "communication=no",
-    .compare = nek_peers_compare,
 };
 
 static const char *const examples[] = {

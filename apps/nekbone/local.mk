@@ -4,7 +4,7 @@
 bin_PROGRAMS += apps/nekbone/nekbone
 apps_nekbone_nekbone_SOURCES = common/driver/program.c
 apps_nekbone_nekbone_CPPFLAGS = $(AM_CPPFLAGS) -DRT_APP=nek_app
-nekbone_libs = apps/nekbone/libnekbone.a $(HYPRE_LIBS) $(RT_LIBS) $(LIBXSMM_LIBS) $(BLAS_LIBS)
+nekbone_libs = apps/nekbone/libnekbone.a $(RT_LIBS) $(LIBXSMM_LIBS) $(BLAS_LIBS)
 apps_nekbone_nekbone_LDADD = $(nekbone_libs)
 
 rt_judges += apps/nekbone/judge/%.o
@@ -30,13 +30,6 @@ apps_nekbone_libnekbone_a_SOURCES = \
 	apps/nekbone/cpu/vectors.c
 apps_nekbone_libnekbone_a_LIBADD =
 apps/nekbone/cpu/small_library.o: AM_CPPFLAGS += $(LIBXSMM_CPPFLAGS) $(BLAS_CPPFLAGS)
-
-if HAVE_HYPRE
-apps_nekbone_libnekbone_a_SOURCES += apps/nekbone/peers/hypre.c
-# HYPRE.h includes mpi.h: for this file alone
-apps/nekbone/peers/hypre.o: CC = $(RT_MPI_CC)
-apps/nekbone/peers/hypre.o: AM_CPPFLAGS += $(HYPRE_CPPFLAGS)
-endif
 
 if HAVE_CUDA
 apps_nekbone_libnekbone_a_SOURCES += \

@@ -172,16 +172,6 @@ extern const char *const nek_precond_names[]; /* by nek_precond_t; app.c */
 void nek_result(const void *solver, rt_result_t *out);
 void nek_dump(const void *solver, rt_dump_t *dump); /* output/dump.c */
 
-/* --- peers/hypre.c --- */
-#if RT_HAVE_HYPRE
-/* After a ladder `solve` on one rank: makes the problem again, times solve-cpu and the same
- * conjugate gradients with BoomerAMG alternately, on one core, and prints a table. Not a rung: nothing is
- * judged by it. */
-void nek_peers_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out);
-#else
-#define nek_peers_compare NULL
-#endif
-
 /* --- work.c --- */
 void nek_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work);
 /* Corrects the work of a rung on the ladder solve once it has solved. */
