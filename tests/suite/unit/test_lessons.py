@@ -1,4 +1,4 @@
-"""The lessons as pages, notebook and slides; their drawings; and their figures, which are those recorded."""
+"""The lessons as pages and slides; their drawings; and their figures, which are those recorded."""
 import importlib
 import json
 import os
@@ -12,11 +12,11 @@ from unittest import mock
 import helper
 from helper import SOURCE
 from rooftop_suite import Fault, results
-from rooftop_suite.course import drawings, lesson_page, lessons, notebook, recorded
+from rooftop_suite.course import drawings, lesson_page, lessons, recorded
 from rooftop_suite.pages import plots
 from test_explain import WORK
 
-needs_packages = unittest.skipUnless(all(map(find_spec, ('jinja2', 'nbformat'))), 'no Jinja2, or no nbformat')
+needs_packages = unittest.skipUnless(find_spec('jinja2'), 'no Jinja2')
 LESSONS = SOURCE / 'docs' / 'lessons'
 
 
@@ -135,8 +135,6 @@ class Pages(unittest.TestCase):
             self.assertIn('No plots: Matplotlib is missing', lesson_page.html(self.lesson))
             self.assertIn('apt install python3-matplotlib', said.call_args[0][0])
         plots.missing.cache_clear()
-        with mock.patch.dict(sys.modules, nbformat=None), self.assertRaisesRegex(Fault, 'apt install python3-nbformat'):
-            notebook.notebook(self.lesson, 'x', [])
         del sys.modules['rooftop_suite.pages.page']
         with mock.patch.dict(sys.modules, jinja2=None), self.assertRaisesRegex(Fault, 'apt install python3-jinja2'):
             importlib.import_module('rooftop_suite.pages.page')
@@ -144,12 +142,7 @@ class Pages(unittest.TestCase):
 
     @needs_packages
     @without_plots
-    def test_notebook_and_slides(self):
-        made = json.loads(notebook.notebook(self.lesson, '/x/nekbone', ['--device=cpu']))
-        self.assertEqual((made['nbformat'], len({one['id'] for one in made['cells']})), (4, len(made['cells'])))
-        code = [''.join(one['source']) for one in made['cells'] if one['cell_type'] == 'code']
-        self.assertEqual(code, ["rooftop = '/x/nekbone --quiet --device=cpu'  # begins every run",
-                                *(f'!$rooftop --rung {one.name}' for one in self.lesson.here), '!$rooftop --ladder'])
+    def test_slides(self):
         deck = lesson_page.html(self.lesson, 'slides.html')
         self.assertEqual(deck.count('<section class="slide"'), 2 * len(self.lesson.here) + 2)
         self.assertNotRegex(deck, r'<script|src="http|href="http')

@@ -13,7 +13,7 @@ from ..cli import minutes, seconds
 from ..measure import programs
 from ..measure.progress import Line
 from ..results import disk, figures
-from . import lesson_page, lessons, notebook
+from . import lesson_page, lessons
 from .lesson_page import Page
 
 ALIKE = 0.4  # of the lines: with less in common, functions are shown and no diff
@@ -27,7 +27,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--seconds', type=seconds, metavar='S', help="of timing per rung (default: the program's)")
     add('--into', metavar='DIR', help='folder for the lesson (default: climb-APP)')
     add('--result', metavar='FILE', help='run nothing: the lesson of a result of --ladder --json, of any machine')
-    add('--notebook', action='store_true', help='write lesson.ipynb too: a Jupyter notebook that runs the rungs (needs nbformat)')
     add('--slides', action='store_true', help='write slides.html too, without network or script')
     programs.add_arguments(parser)
 
@@ -104,8 +103,6 @@ def main(args: argparse.Namespace) -> int:
     whole = lesson_page.Lesson(args.app, lesson, result, pages, shlex.join([args.app, '--ladder', *words]))
     written = os.path.join(folder, 'lesson.html')
     disk.save_bytes(written, lesson_page.html(whole).encode('utf-8', 'replace'))
-    if args.notebook:
-        disk.save_bytes(os.path.join(folder, 'lesson.ipynb'), notebook.notebook(whole, program, words).encode())
     if args.slides:
         disk.save_bytes(os.path.join(folder, 'slides.html'), lesson_page.html(whole, 'slides.html').encode('utf-8', 'replace'))
     print(f'{written}: {len(pages)} rungs, {len(whole.here)} run here')
