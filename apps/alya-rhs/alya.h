@@ -148,7 +148,7 @@ void alya_get(const alya_solver_t *s, const double *array, int stride, double *h
 /* --- step/flow.c --- */
 
 /* Makes a solver's state of the ladder `step`; s has its arrays and halo. Collective. */
-alya_flow_t *alya_flow_new(const alya_solver_t *s);
+alya_flow_t *alya_flow_new(const alya_solver_t *s, const alya_loops_t *loops);
 void alya_flow_destroy(alya_flow_t *flow);
 /* Makes what a step leaves behind unusable (NaN). */
 void alya_flow_spoil(alya_flow_t *flow);

@@ -56,25 +56,21 @@ void alya_get(const alya_solver_t *s, const double *array, int stride, double *h
 
 /* --- a rung's arrays --- */
 
-static const alya_vectors_t *vectors_of(rt_kind_t kind)
-{
-    switch (kind) {
-#if defined(RT_HAVE_CUDA) && RT_HAVE_CUDA
-    case RT_CUDA:
-        return &alya_vectors_cuda;
+/* What all rungs of a kind have: a kind that was not built has no rungs. */
+static const struct {
+    const alya_vectors_t *vectors;
+    const alya_loops_t *loops; /* of a time step */
+} of_kind[] = {[RT_CPU] = {&alya_vectors_cpu, &alya_loops_cpu},
+#if RT_HAVE_CUDA
+               [RT_CUDA] = {&alya_vectors_cuda, &alya_loops_cuda},
 #endif
-#if defined(RT_HAVE_KOKKOS) && RT_HAVE_KOKKOS
-    case RT_KOKKOS:
-        return &alya_vectors_kokkos;
+#if RT_HAVE_KOKKOS
+               [RT_KOKKOS] = {&alya_vectors_kokkos, &alya_loops_kokkos},
 #endif
-#if defined(RT_HAVE_OPENACC) && RT_HAVE_OPENACC
-    case RT_OPENACC:
-        return &alya_vectors_openacc;
+#if RT_HAVE_OPENACC
+               [RT_OPENACC] = {&alya_vectors_openacc, NULL}
 #endif
-    default:
-        return &alya_vectors_cpu;
-    }
-}
+};
 
 /* Makes records: x and u of a node together are in one or two sectors of memory, in two arrays in
  * four. */
@@ -156,7 +152,7 @@ void *alya_solver_new(void *problem, const rt_rung_t *rung)
     s->problem = p;
     s->rung = rung;
     s->kernels = alya_kernels(rung);
-    s->vectors = vectors_of(rung->kind);
+    s->vectors = of_kind[rung->kind].vectors;
     s->space = rt_rung_space(rung);
     s->physics = p->physics;
     rt_setup_charge(p->seconds_order + (s->space == RT_HOST ? p->seconds_lists : 0));
@@ -177,7 +173,7 @@ void *alya_solver_new(void *problem, const rt_rung_t *rung)
     if (p->halo && (s->space != RT_HOST || rt_halo_is_cut(p->run->opt.transport)))
         new_halo(s);
     if (alya_is_step(rung))
-        s->flow = alya_flow_new(s);
+        s->flow = alya_flow_new(s, of_kind[rung->kind].loops);
     rt_device_synchronize();
     return s;
 }

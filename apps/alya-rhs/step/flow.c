@@ -29,28 +29,14 @@ static alya_rows_t clone_rows(const alya_rows_t *host, rt_space_t space)
     return rows;
 }
 
-static const alya_loops_t *loops_of(rt_kind_t kind)
-{
-#if defined(RT_HAVE_CUDA) && RT_HAVE_CUDA
-    if (kind == RT_CUDA)
-        return &alya_loops_cuda;
-#endif
-#if defined(RT_HAVE_KOKKOS) && RT_HAVE_KOKKOS
-    if (kind == RT_KOKKOS)
-        return &alya_loops_kokkos;
-#endif
-    (void)kind;
-    return &alya_loops_cpu;
-}
-
-alya_flow_t *alya_flow_new(const alya_solver_t *s)
+alya_flow_t *alya_flow_new(const alya_solver_t *s, const alya_loops_t *loops)
 {
     const alya_problem_t *p = s->problem;
     const alya_rows_t *host = &p->flow->rows;
     const int64_t nodes = host->nodes;
     const bool on_host = s->space == RT_HOST;
     alya_flow_t *flow = RT_NEW(alya_flow_t, 1, RT_HOST);
-    *flow = (alya_flow_t){.loops = loops_of(s->rung->kind),
+    *flow = (alya_flow_t){.loops = loops,
                           .space = s->space,
                           .kind = s->rung->kind,
                           .halo = p->halo,
