@@ -29,7 +29,6 @@ rt_alya_tests = \
 	tests/alya-rhs/test_order \
 	tests/alya-rhs/test_patches \
 	tests/alya-rhs/test_physics \
-	tests/alya-rhs/test_picture \
 	tests/alya-rhs/test_step \
 	tests/alya-rhs/test_work
 rt_mcpi_tests = \

@@ -22,8 +22,10 @@ END
 [ "${RT_CHECK_LONG:-0}" = 0 ] || valid tiny "$program" --device cpu --size tiny --seconds 0.01 --rung cpu-closed
 
 # --- pictures ---
-on_cpu picture --cells 12x8x6 --rung cpu-closed --picture flow.vtu
-grep -q UnstructuredGrid flow.vtu || fail "flow.vtu is no VTK file"
+on_cpu picture --mesh box --cells 4x2x3 --rung cpu-closed --dump one --picture one.vtu
+! have_mpi >mpi.out || launch="$mpirun -n 3" on_cpu ranks --mesh box --cells 4x2x3 --rung cpu-closed --picture many.vtu
+numpy=$(for python in ${PYTHON:-python3 /usr/bin/python3}; do "$python" -c 'import numpy' && echo "$python" && break; done 2>/dev/null)
+"${numpy:-true}" "${abs_top_srcdir:-.}/tests/alya-rhs/picture.py" one one.vtu $([ -s mpi.out ] || echo many.vtu) >picture.out || fail "one.vtu: $(cat picture.out)"
 on_cpu steps --cells 6x5x4 --rung step-cpu-closed --steps 4 --dt 0.25 --picture steps.vtu --json steps.json
 grep -a -q '"TimeValue" NumberOfTuples="1" format="ascii">1<' steps.vtu && [ "$(number steps.json time)" = 1.0 ] ||
     fail "four steps of 0.25 s do not end at 1 s"
