@@ -75,9 +75,7 @@ static void check_case(const char *model, const char *settings, int count, int m
 int main(int argc, char **argv)
 {
     const bool is_long = getenv("RT_CHECK_LONG") != NULL;
-    rt_error_set_program("test_iterations");
-    rt_comm_init(&argc, &argv);
-    rt_device_select("cpu", true, is_long ? 0 : 1);
+    app_test_start_on(is_long ? 0 : 1, "test_iterations", &argc, &argv);
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         const expected_t *e = &expected[i];
         if (!is_long)
@@ -89,7 +87,5 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < sizeof uniform / sizeof *uniform; i++)
         check_case("elements=24x24x24 model=uniform", uniform[i].settings, uniform[i].count, 1);
-    rt_device_release();
-    rt_comm_finish();
-    return check_done();
+    return app_test_stop(check_done());
 }

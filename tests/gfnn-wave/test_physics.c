@@ -223,14 +223,10 @@ static void check_source(void)
 
 int main(int argc, char **argv)
 {
-    rt_error_set_program("test_physics");
-    rt_comm_init(&argc, &argv);
-    rt_device_select("cpu", true, 1);
+    app_test_start_on(1, "test_physics", &argc, &argv);
     run_wave(0, 200, "P", 0.8958);
     run_wave(1, 50, "S", 0.9959);
     run_damped();
     check_source();
-    rt_device_release();
-    rt_comm_finish();
-    return check_done();
+    return app_test_stop(check_done());
 }
