@@ -36,7 +36,7 @@ class Budgets(InFolder):
         for name, microseconds in (('memory', 200), ('arithmetic', 50), ('launches', 3), ('messages', 0), ('sums', 0),
                                    ('unexplained', 47)):
             self.assertAlmostEqual(1e6 * parts[name], microseconds, msg=name)
-        self.assertEqual([round(1e6 * min(line.memory, line.arithmetic)) for line in budget().lines], [4, 10])
+        self.assertEqual([round(1e6 * line.hidden) for line in budget().lines], [4, 10])
         self.assertRegex(explain.verdict(budget()), 'memory 66.7 %.*bound by memory; 84.3 % explained')
         self.assertAlmostEqual(1e6 * budget().kernels, 250)
 
@@ -64,6 +64,16 @@ class Budgets(InFolder):
         self.assertAlmostEqual(budget(work=small).parts['memory'], 2e-5)
         self.assertAlmostEqual(budget(work=small, ceilings={'l2_bytes_per_s': 8e12}).parts['memory'], 1e-5)
         self.assertEqual((budget(work=small).cache, budget().cache), ('l2', ''))
+
+    def test_counters(self):
+        """What counters saw in L2 and shared memory may be the longest of a kernel, and goes with its own ceiling."""
+        seen = [{'kernel': 'ax', 'calls': 2, 'flop': 8e7, 'read_bytes': 3e8, 'written_bytes': 1e8, 'l2_bytes': 9e8,
+                 'shared_bytes': 4.4e9}]
+        one = budget(ceilings={'l2_bytes_per_s': 1e13, 'shared_bytes_per_s': 2e13}, counters=seen)
+        self.assertEqual([round(1e6 * one.parts[name]) for name in ('memory', 'L2', 'shared memory', 'arithmetic')], [0, 0, 220, 50])
+        self.assertEqual([round(1e6 * x) for x in (one.lines[0].hidden, one.lines[0].dram)], [200, 100])
+        self.assertIn('bound by shared memory', explain.verdict(one))
+        self.assertEqual(budget(counters=seen).parts['memory'], budget().parts['memory'])  # no ceilings of them
 
     def test_ranks(self):
         """Messages by bytes and latency, sums by their ceiling; without a profile they are named."""
@@ -138,6 +148,16 @@ class Predictions(InFolder):
         self.assertGreater(leaves, 2.9 * stays)
         here, there = (self.there(1e-3, name, 'fp64', 0, 1e10, 4.3).kernels for name in ('h200', 'a100-80gb'))
         self.assertAlmostEqual(there / here, 34 / 9.7)
+
+    def test_counters(self):
+        """What counters saw in L2 and shared memory may be the longest of a kernel, and goes with its own ceiling."""
+        seen = [{'kernel': 'ax', 'calls': 2, 'flop': 8e7, 'read_bytes': 3e8, 'written_bytes': 1e8, 'l2_bytes': 9e8,
+                 'shared_bytes': 4.4e9}]
+        one = budget(ceilings={'l2_bytes_per_s': 1e13, 'shared_bytes_per_s': 2e13}, counters=seen)
+        self.assertEqual([round(1e6 * one.parts[name]) for name in ('memory', 'L2', 'shared memory', 'arithmetic')], [0, 0, 220, 50])
+        self.assertEqual([round(1e6 * x) for x in (one.lines[0].hidden, one.lines[0].dram)], [200, 100])
+        self.assertIn('bound by shared memory', explain.verdict(one))
+        self.assertEqual(budget(counters=seen).parts['memory'], budget().parts['memory'])  # no ceilings of them
 
     def test_ranks(self):
         """Boxes, the neighbours of a rank, and sums by doubling."""

@@ -63,7 +63,7 @@ def marked(predicted: float, rung: figures.Rung, budget: Optional[explain.Budget
     said = [f'predicted {recorded.time_text(predicted)}, measured {recorded.time_text(measured)} per {rung.unit}: '
             f'{100 * off:.1f} % {"longer" if predicted > measured else "shorter"}', f'marks: {marks}']
     if budget and marks != 'full':
-        hidden = sum(min(line.memory, line.arithmetic) for line in budget.lines)
+        hidden = sum(line.hidden for line in budget.lines)
         parts, wide = {**budget.parts, 'hidden (which does not count)': hidden}, abs(predicted - measured)
         near = min((part for part in parts if parts[part]), key=lambda part: abs(math.log(parts[part] / wide)))
         said.append(f'hint: of the budget, {near}, {recorded.time_text(parts[near])}, is nearest to the difference of '

@@ -27,8 +27,8 @@ COLOURS = {'ink': '#1b1d1f', 'soft': '#55595e', 'grid': '#dedfda', 'paper': '#ff
 SPREAD = 10.0  # per cent: windows that differ by more make a rung UNSTEADY
 CREDITED = 'GFlop/s of credited work'
 NEAR = 3.0  # per cent: farther dots are drawn nearer
-PARTS = {'memory': 'cpu', 'arithmetic': 'cuda', 'launches': 'kokkos', 'messages': 'openacc', 'sums': 'soft',
-         'unexplained': 'grid'}  # colours of a budget
+PARTS = {'memory': 'cpu', 'arithmetic': 'cuda', 'L2': 'ink', 'shared memory': 'bad', 'launches': 'kokkos',
+         'messages': 'openacc', 'sums': 'soft', 'unexplained': 'grid'}  # colours of a budget
 KINDS = {'cpu': 'CPU', 'cuda': 'CUDA', 'kokkos': 'Kokkos', 'openacc': 'OpenACC'}
 SIGNS = 'osD^vP'  # of ladders
 INK, SOFT, GRID, BAND = (COLOURS[name] for name in ('ink', 'soft', 'grid', 'band'))

@@ -1,7 +1,7 @@
 """`rooftop explain RESULT`: where the time of each rung goes, by its least work and the ceilings of the same job.
 
-Nothing is fitted to the rung. A kernel takes the longer of its memory time and its arithmetic time; the shorter one is
-hidden behind it: shown, not added. Launches, messages and sums come on top. What is then left of the measured time is
+Nothing is fitted to the rung. A kernel takes the longest of its times in memory, in arithmetic and, where `rooftop
+counters` has been, in L2 and shared memory; the next is hidden behind it: shown, not added. Launches, messages and sums come on top. What is then left of the measured time is
 unexplained; if nothing is left, the rung is better than the model. docs/running.md has the equation.
 """
 import argparse
@@ -15,6 +15,7 @@ from . import Ceilings, Program, disk, figures
 from .records import Mismatch, check
 
 ARITHMETIC = {'fp64': 'fma64_flop_per_s', 'fp32': 'fma32_flop_per_s', 'fp16-tensor': 'fma16_tensor_flop_per_s'}
+COUNTED = {'L2': 'l2_bytes', 'shared memory': 'shared_bytes'}  # by rooftop counters; ceilings are these, per second
 CACHES = {'cpu': ('l1', 'l2', 'llc'), 'gpu': ('l2', 'llc')}
 OF_A_CORE = ('l1', 'l2')  # of a CPU
 
@@ -62,12 +63,23 @@ def fits(touched: float, machine: Ceilings, processor: str, threads: int) -> str
 # ---- Budgets ----
 
 class Line(NamedTuple):
-    """Seconds of a kernel in a unit; 0 where a ceiling is not known."""
+    """Seconds of a kernel in a unit of the app, by COUNTED and two more; 0 where a ceiling is not known."""
     kernel: str
-    memory: float
-    arithmetic: float
+    of: dict[str, float]
     launches: float
-    counted: float = 0.0  # of DRAM's traffic by rooftop counters
+    dram: float  # of the traffic that was counted
+
+    @property
+    def bound(self) -> str:
+        return max(self.of, key=lambda name: self.of[name])
+
+    @property
+    def longest(self) -> float:
+        return self.of[self.bound]
+
+    @property
+    def hidden(self) -> float:
+        return sorted(self.of.values())[-2]
 
 
 class Traffic(NamedTuple):
@@ -93,13 +105,12 @@ class Budget:
 
     @property
     def kernels(self) -> float:
-        return sum(max(line.memory, line.arithmetic) for line in self.lines)
+        return sum(line.longest for line in self.lines)
 
     @property
     def parts(self) -> dict[str, float]:
         """Returns seconds, none negative, whose sum without `better` is the time."""
-        parts = {'memory': sum(line.memory for line in self.lines if line.memory >= line.arithmetic),
-                 'arithmetic': sum(line.arithmetic for line in self.lines if line.memory < line.arithmetic),
+        parts = {**{name: sum(line.longest for line in self.lines if line.bound == name) for name in self.lines[0].of},
                  'launches': sum(line.launches for line in self.lines), **self.waits}
         return {**parts, 'unexplained': max(0.0, self.seconds - sum(parts.values()))}
 
@@ -160,11 +171,16 @@ def budget(rung: figures.Rung, result: figures.Result) -> Optional[Budget]:
         left_out.append(f'arithmetic, which has no ceiling here ({rung.precision})')
     launch = launch_of(here, rung.processor, program.threads, left_out)
     traffic, waits = waits_of(row, here, program.ranks, left_out)
-    dram = {of.kernel: (of.read_bytes + of.written_bytes) / (here.bandwidth()[0] or math.inf) for of in row.counters}
-    lines = [Line(work.kernel,
-                  work.calls * (work.read_bytes + work.written_bytes) / rate / program.ranks if rate else 0.0,
-                  work.calls * work.flop / fma / program.ranks if fma else 0.0, work.calls * launch,
-                  dram.get(work.kernel, 0.0)) for work in row.work]
+    counters = {of.kernel: of for of in row.counters}
+    lines = []
+    for work in row.work:
+        of = {'memory': work.calls * (work.read_bytes + work.written_bytes) / rate / program.ranks if rate else 0.0,
+              'arithmetic': work.calls * work.flop / fma / program.ranks if fma else 0.0}
+        seen = counters.get(work.kernel)
+        for name, moved in COUNTED.items():
+            of[name] = getattr(seen, moved) / (getattr(here, f'{moved}_per_s') or math.inf) if seen else 0.0
+        dram = (seen.read_bytes + seen.written_bytes) / (here.bandwidth()[0] or math.inf) if seen else 0.0
+        lines.append(Line(work.kernel, of, work.calls * launch, dram))
     return Budget(rung, rung.seconds, here, lines, cache, rate, touched, traffic, waits, left_out)
 
 
@@ -172,13 +188,13 @@ def budget(rung: figures.Rung, result: figures.Result) -> Optional[Budget]:
 
 def table(one: Budget, scale: float) -> list[str]:
     """Returns lines of a table."""
-    lines = one.lines
-    columns = zip(*((line.memory, line.arithmetic, min(line.memory, line.arithmetic), line.launches, line.counted)
-                    for line in lines))
-    texts = [figures.column([value or None for value in column], scale) for column in columns]
-    heads = ['kernel', 'memory', 'arithmetic', 'hidden', 'launches', 'DRAM, counted']
-    shown = None if any(line.counted for line in lines) else -1
-    return aligned([row[:shown] for row in [heads, *([line.kernel, *row] for line, *row in zip(lines, *texts))]], (0,))
+    lines, names = one.lines, [name for name in one.lines[0].of if name not in COUNTED or one.rung.row.counters]
+    columns = {name: [line.of[name] for line in lines] for name in names}
+    columns |= {'hidden': [line.hidden for line in lines], 'launches': [line.launches for line in lines]}
+    if one.rung.row.counters:
+        columns['DRAM, counted'] = [line.dram for line in lines]
+    texts = [figures.column([value or None for value in column], scale) for column in columns.values()]
+    return aligned([['kernel', *columns], *([line.kernel, *row] for line, *row in zip(lines, *texts))], (0,))
 
 
 def verdict(one: Budget) -> str:
@@ -195,7 +211,7 @@ def verdict(one: Budget) -> str:
 def said(one: Budget) -> list[str]:
     """Returns the whole budget as lines."""
     scale, unit = figures.time_unit([one.seconds])
-    finer, below = figures.time_unit([max(max(line.memory, line.arithmetic) for line in one.lines)])
+    finer, below = figures.time_unit([max(line.longest for line in one.lines)])
     return [f'{one.rung.name}: {figures.short(one.seconds / scale)} {unit} per {one.rung.unit}; below in {below}',
             *(f'  {line}' for line in table(one, finer)), f'  {verdict(one)}',
             *([f'  left out: {"; ".join(one.left_out)}'] if one.left_out else [])]

@@ -58,10 +58,10 @@ def memory_factor(one: Budget, of: Ceilings, there: Machine, threads: int) -> fl
 def time_there(one: Budget, sheet: Optional[Machine], there: Machine, threads: int) -> Time:
     """Returns the time of a rung there. sheet: of the machine of the result, if there is one."""
     of = sheet if sheet and there.source == 'data sheet' else one.here
-    memory = memory_factor(one, of, there, threads)
     fma = ARITHMETIC.get(one.rung.row.arithmetic)
-    arithmetic = factor(fma, of, there) if fma else 1.0
-    kernels = sum(max(line.memory * memory, line.arithmetic * arithmetic) for line in one.lines)
+    factors = {'memory': memory_factor(one, of, there, threads), 'arithmetic': factor(fma, of, there) if fma else 1.0,
+               **{name: factor(f'{moved}_per_s', of, there) for name, moved in explain.COUNTED.items()}}
+    kernels = sum(max(seconds * factors[name] for name, seconds in line.of.items()) for line in one.lines)
     parts = one.parts
     rest, unexplained = parts['launches'] + parts['messages'] + parts['sums'], parts['unexplained']
     if one.better:  # the model is too long by the same factor there
