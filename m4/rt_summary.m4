@@ -18,7 +18,6 @@ AC_DEFUN([RT_SUMMARY], [
   RT_SUMMARY_LINE([man],    [man   ], [$rt_man_from])
   AS_IF([test "x$with_openacc" != xno], [RT_SUMMARY_LINE([openacc], [OpenACC], [$rt_openacc_id])])
   AS_IF([test "x$with_caliper" != xno], [RT_SUMMARY_LINE([caliper], [Caliper], [$CALIPER_LIBS])])
-  AS_IF([test "x$with_petsc" != xno], [RT_SUMMARY_LINE([petsc], [PETSc ], [$rt_petsc_version])])
   AS_IF([test "x$with_cusparse" != xno], [RT_SUMMARY_LINE([cusparse], [cuSPARSE], [yes])])
   AS_IF([test "x$with_hypre" != xno], [RT_SUMMARY_LINE([hypre], [hypre ], [yes])])
   echo

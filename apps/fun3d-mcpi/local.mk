@@ -4,7 +4,7 @@
 bin_PROGRAMS += apps/fun3d-mcpi/fun3d-mcpi
 apps_fun3d_mcpi_fun3d_mcpi_SOURCES = common/driver/program.c
 apps_fun3d_mcpi_fun3d_mcpi_CPPFLAGS = $(AM_CPPFLAGS) -DRT_APP=mcpi_app
-mcpi_libs = apps/fun3d-mcpi/libmcpi.a $(PETSC_LIBS) $(CUSPARSE_LIBS) $(RT_LIBS)
+mcpi_libs = apps/fun3d-mcpi/libmcpi.a $(CUSPARSE_LIBS) $(RT_LIBS)
 apps_fun3d_mcpi_fun3d_mcpi_LDADD = $(mcpi_libs)
 
 rt_judges += apps/fun3d-mcpi/judge/%.o
@@ -78,12 +78,6 @@ apps_fun3d_mcpi_libmcpi_a_SOURCES += \
 	apps/fun3d-mcpi/cuda/staged.cu
 endif
 
-if HAVE_PETSC
-apps_fun3d_mcpi_libmcpi_a_SOURCES += apps/fun3d-mcpi/peers/petsc.c
-# petsc.h includes mpi.h: for this file alone
-apps/fun3d-mcpi/peers/petsc.o: CC = $(RT_MPI_CC)
-apps/fun3d-mcpi/peers/petsc.o: AM_CPPFLAGS += $(PETSC_CPPFLAGS)
-endif
 if HAVE_CUSPARSE
 apps_fun3d_mcpi_libmcpi_a_SOURCES += apps/fun3d-mcpi/peers/cusparse.cu
 endif

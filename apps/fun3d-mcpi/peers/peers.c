@@ -1,21 +1,15 @@
 /*
- * peers.c - times each peer that is in this build alternately with cpu-simd, and says whether it
- * agrees.
+ * peers.c - times each peer that is in this build, beside the fastest rung of its kind on the ladder, and
+ * says whether it is right.
  *
- * The rungs of the ladder have been timed and their problem is gone, so the system is made again
- * here, in FP64, and there is room for a peer's copy of O. A peer on the CPU has one core, and so
- * has cpu-simd in this comparison. They solve by turns, because two figures taken minutes apart on a
- * shared machine say little about each other.
+ * The rungs have been timed and their problem is gone, so the system is made again here, in FP64, and
+ * there is room for a peer's copy of O.
  */
 #include "config.h"
 #include <math.h>
-#include "base/threads.h"
 #include "peers.h"
 
 static const mcpi_peer_t *const peers[] = {
-#if RT_HAVE_PETSC
-    &mcpi_peer_petsc,
-#endif
 #if RT_HAVE_CUSPARSE
     &mcpi_peer_cusparse,
 #endif
@@ -49,23 +43,18 @@ static double difference(const comparison_t *c)
     return worst;
 }
 
-/* Solves with the peer and, if there is a solver of ours, with that, by turns. Fills the least seconds
- * per unit: the peer's, and ours. */
-static void alternate(const comparison_t *c, const mcpi_peer_t *peer, void *state,
-                      mcpi_solver_t *ours, double seconds[2])
+/* Returns the least seconds per unit. */
+static double least_seconds(const comparison_t *c, const mcpi_peer_t *peer, void *state)
 {
     const int64_t units = c->p->config->sweeps;
-    seconds[0] = seconds[1] = INFINITY;
+    double least = INFINITY;
     for (int k = 0; k < c->run->opt.windows; k++) {
         const double begun = rt_clock();
         peer->run(state, units);
         rt_device_synchronize();
-        const double ended = rt_clock();
-        if (ours)
-            mcpi_solve(ours);
-        seconds[0] = fmin(seconds[0], (ended - begun) / (double)units);
-        seconds[1] = fmin(seconds[1], (rt_clock() - ended) / (double)units);
+        least = fmin(least, (rt_clock() - begun) / (double)units);
     }
+    return least;
 }
 
 /* Returns the fastest rung of that kind on the ladder, with its own types, threads or GPU; NULL: there
@@ -85,33 +74,20 @@ static const rt_outcome_t *best_rung(const comparison_t *c, rt_kind_t kind)
 static void compare_peer(const comparison_t *c, const mcpi_peer_t *peer, FILE *out)
 {
     rt_text_t why;
-    rt_work_t work;
-    double seconds[2];
-    const char *with = "cpu-simd, the same";
+    const rt_outcome_t *best = best_rung(c, peer->kind);
     void *state = peer->begin(c->p, &why);
     if (!state) {
         fprintf(out, "not run       %s: %s\n", peer->name, why.text);
         return;
     }
-    mcpi_solver_t *ours = peer->want ? NULL : mcpi_solver_new(c->p, mcpi_cpu_rung());
-    rt_threads_set(1);
-    alternate(c, peer, state, ours, seconds);
-    rt_threads_set(rt_device_cpu()->threads);
+    const double seconds = least_seconds(c, peer, state);
+    const double ours = best ? best->seconds_per_unit : NAN;
     peer->result(state, c->have);
-    if (ours) {
-        mcpi_get_dq(ours, c->want);
-        mcpi_solver_destroy(ours);
-    } else {
-        const rt_outcome_t *best = best_rung(c, peer->kind);
-        peer->want(c->p, c->want);
-        with = best ? best->rung->name : "-";
-        seconds[1] = best ? best->seconds_per_unit : NAN;
-    }
-    mcpi_work(c->run, mcpi_cpu_rung(), &work);
-    const double bytes = peer->bytes ? peer->bytes(c->p) : work.bytes, differs = difference(c);
+    peer->want(c->p, c->want);
+    const double differs = difference(c);
     fprintf(out, "%-16s %-22s %9.1f %7.1f   %-20s %9.1f %12.2f   %.1e %s\n", peer->name, peer->job,
-            1e6 * seconds[0], 1e-9 * bytes / seconds[0], with, 1e6 * seconds[1],
-            seconds[0] / seconds[1], differs, differs <= peer->allowed ? "agrees" : "DISAGREES");
+            1e6 * seconds, 1e-9 * peer->bytes(c->p) / seconds, best ? best->rung->name : "-",
+            1e6 * ours, seconds / ours, differs, differs <= peer->allowed ? "agrees" : "DISAGREES");
     peer->end(state);
 }
 
@@ -148,8 +124,7 @@ void mcpi_peers_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE 
     }
     comparison_t c = {.run = &fp64, .outcomes = outcomes};
     fprintf(out,
-            "\npeers, alternating with cpu-simd where both have one core, else beside the ladder's "
-            "best; GB/s: a sweep's bytes by the same count, a product's by its own\n\n"
+            "\npeers, beside the ladder's best; GB/s: by the peer's own bytes\n\n"
             "%-16s %-22s %9s %7s   %-20s %9s %12s   %s\n",
             "peer", "unit", "us", "GB/s", "compared with", "us", "peer / ours", "differs by");
     fflush(out);
