@@ -180,7 +180,7 @@ def budget(rung: figures.Rung, result: figures.Result) -> Optional[Budget]:
         for name, moved in COUNTED.items():
             of[name] = getattr(seen, moved) / (getattr(here, f'{moved}_per_s') or math.inf) if seen else 0.0
         dram = (seen.read_bytes + seen.written_bytes) / (here.bandwidth()[0] or math.inf) if seen else 0.0
-        lines.append(Line(work.kernel, of, work.calls * launch, dram))
+        lines.append(Line(work.kernel, of, (seen.calls if seen else work.calls) * launch, dram))
     return Budget(rung, rung.seconds, here, lines, cache, rate, touched, traffic, waits, left_out)
 
 
