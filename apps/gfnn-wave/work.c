@@ -75,9 +75,19 @@ static const rt_work_row_t rows[] = {
     {DEFINITION, "predictor", {[GF8] = 36, [GFM] = 1}, {[READ] = 1}, {[N] = FLOATS}, ONCE},
     {WEIGHING, "predictor", {[GF8] = 28, [GFM] = 1}, {[READ] = 1}, {[N] = FLOATS}, ONCE},
     {"solve-reference", "operator", {1152, 6}, {[N] = DOUBLES + 1}, {[N] = DOUBLES}, TWICE},
-    {"solve-reference", "operator FP32", {1152, 6}, {[N] = FLOATS + 1}, {[N] = FLOATS}, SINGLE},
+    {"solve-reference",
+     "operator FP32",
+     {1152, 6},
+     {[N] = FLOATS + 1},
+     {[N] = FLOATS},
+     SINGLE | RT_IN_FP32},
     {BY_MODES, "operator", {PARITY, 6}, {[N] = DOUBLES + 1}, {[N] = DOUBLES}, TWICE},
-    {BY_MODES, "operator FP32", {PARITY, 6}, {[N] = FLOATS + 1}, {[N] = FLOATS}, SINGLE},
+    {BY_MODES,
+     "operator FP32",
+     {PARITY, 6},
+     {[N] = FLOATS + 1},
+     {[N] = FLOATS},
+     SINGLE | RT_IN_FP32},
     {SOLVES, "start", {[N] = DOT}, {[N] = DOUBLES}, {0}, ONCE},
     {SOLVES,
      "renew",
@@ -91,20 +101,20 @@ static const rt_work_row_t rows[] = {
     {SOLVES, "dots", {[N] = DOT}, {[OWN] = 1, [Z] = 1}, {0}, CHEB},
     {SOLVES, "dots", {[N] = 2 * DOT}, {[OWN] = 2, [Z] = 1}, {0}, NETWORK},
     {SOLVES, "direction", {[N] = DIRECTION}, {[OWN] = 2, [Z] = 1}, {[OWN] = 2}, ALL},
-    {SOLVES, "jacobi", {[N] = JACOBI}, {[N] = FLOATS + 1}, {[N] = FLOATS}, CHEB},
+    {SOLVES, "jacobi", {[N] = JACOBI}, {[N] = FLOATS + 1}, {[N] = FLOATS}, CHEB | RT_IN_FP32},
     {SOLVES,
      "sweep",
      {[E] = PARITY, [N] = SMOOTH, [FIRST] = -3},
      {[N] = 3 * FLOATS + 1, [FIRST] = -(double)FLOATS},
      {[N] = FLOATS},
-     SWEEPS},
+     SWEEPS | RT_IN_FP32},
     {SOLVES,
      "smooth",
      {[N] = SMOOTH, [FIRST] = -3},
      {[N] = 4 * FLOATS + 1, [FIRST] = -(double)FLOATS},
      {[N] = FLOATS},
-     SMOOTHS},
-    {SOLVES, "predictor", {[GF8] = 36, [GFM] = 1}, {[READ] = 1}, {[Z] = 1}, NETWORK},
+     SMOOTHS | RT_IN_FP32},
+    {SOLVES, "predictor", {[GF8] = 36, [GFM] = 1}, {[READ] = 1}, {[Z] = 1}, NETWORK | RT_IN_FP32},
     {SOLVES, "newmark before", {[N] = BEFORE}, {[N] = 3 * DOUBLES}, {[N] = 2 * DOUBLES}, ONCE},
     {SOLVES, "force", {[N] = FORCE}, {[N] = 2 * DOUBLES}, {[N] = DOUBLES}, ONCE},
     {SOLVES, "newmark after", {[N] = AFTER}, {[N] = 4 * DOUBLES}, {[N] = 3 * DOUBLES}, ONCE},
@@ -176,6 +186,10 @@ static void add_rows(const gfnn_config_t *config, const rt_rung_t *rung, bool sw
                                  [SWEEPS] = sweeps ? cheb * later : 0,
                                  [SMOOTHS] = sweeps ? 0 : cheb * later};
     rt_work_rows(rows, sizeof rows / sizeof *rows, rung->name, count, calls, work);
+    if (rung->kind == RT_CUDA && low_bytes(config, rung) == HALVES)
+        for (rt_work_line_t *line = work->line; line < work->line + work->n; line++)
+            if (strcmp(line->kernel, "predictor") == 0)
+                line->arithmetic = RT_MMA16;
 }
 
 /* Credits CGBJ with three passes per iteration. */

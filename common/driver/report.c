@@ -135,6 +135,9 @@ void rt_json_rung(const rt_outcome_t *out, json_t *row)
         rt_json_text(o, "kernel", line->kernel);
         rt_json_real(o, "calls", line->calls);
         rt_json_real(o, "flop", line->flops);
+        rt_json_text(
+            o, "arithmetic",
+            arithmetic_names[work->arithmetic == RT_MIXED ? line->arithmetic : work->arithmetic]);
         rt_json_real(o, "read_bytes", line->read);
         rt_json_real(o, "written_bytes", line->written);
     }

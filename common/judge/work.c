@@ -12,8 +12,8 @@ static int is_count(double x)
     return rt_finite(x) && x >= 0.0;
 }
 
-void rt_work_add(rt_work_t *work, const char *kernel, double calls, double flops, double read,
-                 double written)
+rt_work_line_t *rt_work_add(rt_work_t *work, const char *kernel, double calls, double flops,
+                            double read, double written)
 {
     RT_EXPECT(work->n < RT_MAX_WORK, RT_INVALID, "no room for kernel '%s': raise RT_MAX_WORK (%d)",
               kernel, RT_MAX_WORK);
@@ -21,7 +21,8 @@ void rt_work_add(rt_work_t *work, const char *kernel, double calls, double flops
               "kernel '%s' has an impossible count: %g calls, each %g flops, %g bytes read and %g "
               "written",
               kernel, calls, flops, read, written);
-    work->line[work->n++] = (rt_work_line_t){kernel, calls, flops, read, written};
+    work->line[work->n] = (rt_work_line_t){kernel, calls, flops, read, written, RT_FMA64};
+    return &work->line[work->n++];
 }
 
 /* Returns whether the name is one of those in the text. */
@@ -52,8 +53,10 @@ bool rt_work_rows(const rt_work_row_t *rows, size_t n, const char *rung,
         const double flops = sum_of(rows[i].flops, count), read = sum_of(rows[i].read, count);
         const double written = sum_of(rows[i].written, count);
         found = true;
-        if (calls[rows[i].calls] != 0)
-            rt_work_add(work, rows[i].kernel, calls[rows[i].calls], flops, read, written);
+        const double own = calls[rows[i].calls % RT_IN_FP32];
+        if (own != 0)
+            rt_work_add(work, rows[i].kernel, own, flops, read, written)->arithmetic =
+                rows[i].calls & RT_IN_FP32 ? RT_FMA32 : RT_FMA64;
     }
     return found;
 }

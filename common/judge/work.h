@@ -19,6 +19,7 @@ typedef struct {
     const char *kernel;          /* also the timer's name */
     double calls;                /* per unit */
     double flops, read, written; /* per call; bytes */
+    rt_arithmetic_t arithmetic;  /* of its flops, where the rung's is RT_MIXED */
 } rt_work_line_t;
 
 typedef struct {
@@ -39,20 +40,20 @@ typedef struct {
 
 /* A row of an app's table of work: what a kernel of some rungs does for each of what the app counts,
  * such as points, elements and values shared by elements. */
-enum { RT_WORK_COUNTS = 12 };
+enum { RT_WORK_COUNTS = 12, RT_IN_FP32 = 64 };
 typedef struct {
     const char *rungs; /* that have it, with a blank between their names */
     const char *kernel;
     double flops[RT_WORK_COUNTS], read[RT_WORK_COUNTS], written[RT_WORK_COUNTS]; /* bytes */
-    int calls; /* which of `calls` are its own */
+    int calls; /* which of `calls` are its own, and RT_IN_FP32 if its flops are */
 } rt_work_row_t;
 /* Adds a line for each row of that rung with calls per unit, and returns whether it has rows. */
 bool rt_work_rows(const rt_work_row_t *rows, size_t n, const char *rung,
                   const double count[RT_WORK_COUNTS], const double *calls, rt_work_t *work);
 
-/* Adds a line. All counts must be finite and not negative. */
-void rt_work_add(rt_work_t *work, const char *kernel, double calls, double flops, double read,
-                 double written);
+/* Adds a line, in FP64, and returns it. All counts must be finite and not negative. */
+rt_work_line_t *rt_work_add(rt_work_t *work, const char *kernel, double calls, double flops,
+                            double read, double written);
 /* Return the sums over all lines: calls * (read + written), and calls * flops. */
 double rt_work_bytes(const rt_work_t *work);
 double rt_work_flops(const rt_work_t *work);

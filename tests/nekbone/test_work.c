@@ -140,6 +140,11 @@ static void check_by_hand(void)
     check_line(&work, "pass", (30 + 17.5 + 59.8) * 54, 3.5 * 432 + 2 * 8 * 24, 3.5 * 432);
     work = work_of("elements=2x1x1 degree=2", "resident");
     check_line(&work, "cg", (45 + 15) * 54 + 18, 6 * 432 + 2 * 144, 2 * 144);
+    /* Lines of a rung in several precisions have their own. */
+    work = work_of("elements=2x1x1 degree=2 precond=schwarz", "solve-cpu");
+    CHECK(work.arithmetic == RT_MIXED);
+    CHECK(line(&work, "precondition")->arithmetic == RT_FMA32);
+    CHECK(line(&work, "ax")->arithmetic == RT_FMA64);
 }
 
 /* Checks which rung runs by default on a GPU: it depends on the points per rank, and is never one that

@@ -50,7 +50,7 @@ static const rt_work_row_t rows[] = {
     {ALL, "Jacobian", {[E] = BLOCK, [V] = HEAT}, {56, 4, 24, [V] = 8}, {208, [O] = 1}, STEP},
     {ALL, "LU", {FACTOR}, {200}, {200}, STEP},
     {ALL, "right", {5}, {48}, {40}, STEP},
-    {ALL, "sweep", {50, 50}, {244, 4, [O] = 1, [Q] = 1}, {[Q] = 1}, SWEEP},
+    {ALL, "sweep", {50, 50}, {244, 4, [O] = 1, [Q] = 1}, {[Q] = 1}, SWEEP | RT_IN_FP32},
     {ALL, "update", {UPDATE}, {40, [Q] = 1}, {40}, STEP},
 };
 

@@ -43,9 +43,12 @@ static void add_fused_lines(const nek_config_t *config, bool single, double iter
     const double V = nek_single_points(config, (double)config->degree), n = config->n,
                  value = single ? SINGLE : VALUE, r = single ? SINGLE : VALUE + SINGLE;
     /* flops: operator 6 (n + 2) + 15; x and p 5, shift and mask 2, p.v 2 */
+    const rt_arithmetic_t arithmetic = single ? RT_FMA32 : RT_FMA64;
     rt_work_add(work, "element", iterations, (6 * n + 36) * P, 8 * value * P + 4 * has_z * V,
-                3 * value * P);
-    rt_work_add(work, "update", iterations, P + 4 * V, value * (P + V), r * V);
+                3 * value * P)
+        ->arithmetic = arithmetic;
+    rt_work_add(work, "update", iterations, P + 4 * V, value * (P + V), r * V)->arithmetic =
+        arithmetic;
     if (single)
         rt_work_add(work, "replace", replacements(config), (6 * n + 31) * P + 5 * V,
                     (2 * SINGLE + 10 * VALUE) * P, 2 * VALUE * P + r * V);
@@ -84,8 +87,8 @@ void nek_precond_work(const nek_config_t *config, const nek_kernels_t *kernels, 
         has_z ? 0 : SINGLE * nek_single_points(config, (double)config->degree);
     if (fused)
         add_fused_lines(config, kernels->roundoff > 0, iterations, P, has_z, work);
-    rt_work_add(work, "precondition", iterations, cost.flops, cost.read,
-                cost.written - not_written);
+    rt_work_add(work, "precondition", iterations, cost.flops, cost.read, cost.written - not_written)
+        ->arithmetic = RT_FMA32;
     work->arithmetic = RT_MIXED;
 }
 

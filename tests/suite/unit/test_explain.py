@@ -56,7 +56,9 @@ class Budgets(InFolder):
             planted = budget(ceilings={ceiling: CEILINGS[ceiling] * times}).parts
             self.assertAlmostEqual(planted[part] / budget().parts[part], wanted, msg=part)
         self.assertIn('launches', budget(ceilings={'graph_node_s': 0}).left_out)
-        self.assertIn('arithmetic, which has no ceiling here (several precisions)', budget(arithmetic='mixed').left_out)
+        self.assertIn('arithmetic, of which not all has a ceiling here (several precisions)', budget(arithmetic='mixed').left_out)
+        own = budget(arithmetic='mixed', work=[WORK[0], {**WORK[1], 'arithmetic': 'fp32'}])  # a kernel's own comes first
+        self.assertAlmostEqual(own.parts['arithmetic'] / budget().parts['arithmetic'], 0.5)
 
     def test_cache(self):
         """What fits L2 by the data sheet of the device goes by its ceiling."""

@@ -66,6 +66,7 @@ class Line(NamedTuple):
     """Seconds of a kernel in a unit of the app, by COUNTED and two more; 0 where a ceiling is not known."""
     kernel: str
     of: dict[str, float]
+    fma: str  # the ceiling of its arithmetic
     launches: float
     dram: float  # of the traffic that was counted
 
@@ -164,23 +165,23 @@ def budget(rung: figures.Rung, result: figures.Result) -> Optional[Budget]:
     cache = next((name for name in (fits(touched, machine, rung.processor, program.threads)
                                     for machine in (here, sheet) if machine) if name), '')
     rate = max(getattr(here, f'{cache}_bytes_per_s') or 0.0 if cache else 0.0, here.bandwidth()[0])
-    fma = getattr(here, ARITHMETIC[row.arithmetic]) if row.arithmetic in ARITHMETIC else None
     if not rate:
         left_out.append('memory, whose ceiling was not measured')
-    if not fma:
-        left_out.append(f'arithmetic, which has no ceiling here ({rung.precision})')
     launch = launch_of(here, rung.processor, program.threads, left_out)
     traffic, waits = waits_of(row, here, program.ranks, left_out)
     counters = {of.kernel: of for of in row.counters}
     lines = []
     for work in row.work:
+        fma = ARITHMETIC.get(work.arithmetic or row.arithmetic, '')
         of = {'memory': work.calls * (work.read_bytes + work.written_bytes) / rate / program.ranks if rate else 0.0,
-              'arithmetic': work.calls * work.flop / fma / program.ranks if fma else 0.0}
+              'arithmetic': work.calls * work.flop / (getattr(here, fma, None) or math.inf) / program.ranks}
         seen = counters.get(work.kernel)
         for name, moved in COUNTED.items():
             of[name] = getattr(seen, moved) / (getattr(here, f'{moved}_per_s') or math.inf) if seen else 0.0
         dram = (seen.read_bytes + seen.written_bytes) / (here.bandwidth()[0] or math.inf) if seen else 0.0
-        lines.append(Line(work.kernel, of, (seen.calls if seen else work.calls) * launch, dram))
+        lines.append(Line(work.kernel, of, fma, (seen.calls if seen else work.calls) * launch, dram))
+    if not all(getattr(here, line.fma, None) for line in lines):
+        left_out.append(f'arithmetic, of which not all has a ceiling here ({rung.precision})')
     return Budget(rung, rung.seconds, here, lines, cache, rate, touched, traffic, waits, left_out)
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple, Optional
 from .. import USAGE, VALID, Fault, aligned
 from ..cli import counts
 from . import Ceilings, explain, figures
-from .explain import ARITHMETIC, Budget, Machine, Traffic
+from .explain import Budget, Machine, Traffic
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +35,7 @@ class Time(NamedTuple):
 
 
 def rate(machine: Ceilings, name: str) -> float:
-    return machine.bandwidth()[0] if name == 'bandwidth' else float(getattr(machine, name) or 0)
+    return machine.bandwidth()[0] if name == 'bandwidth' else float(getattr(machine, name, None) or 0)
 
 
 def factor(name: str, here: Ceilings, there: Ceilings) -> float:
@@ -58,10 +58,10 @@ def memory_factor(one: Budget, of: Ceilings, there: Machine, threads: int) -> fl
 def time_there(one: Budget, sheet: Optional[Machine], there: Machine, threads: int) -> Time:
     """Returns the time of a rung there. sheet: of the machine of the result, if there is one."""
     of = sheet if sheet and there.source == 'data sheet' else one.here
-    fma = ARITHMETIC.get(one.rung.row.arithmetic)
-    factors = {'memory': memory_factor(one, of, there, threads), 'arithmetic': factor(fma, of, there) if fma else 1.0,
+    factors = {'memory': memory_factor(one, of, there, threads),
                **{name: factor(f'{moved}_per_s', of, there) for name, moved in explain.COUNTED.items()}}
-    kernels = sum(max(seconds * factors[name] for name, seconds in line.of.items()) for line in one.lines)
+    kernels = sum(max(seconds * (factors[name] if name in factors else factor(line.fma, of, there))
+                      for name, seconds in line.of.items()) for line in one.lines)
     parts = one.parts
     rest, unexplained = parts['launches'] + parts['messages'] + parts['sums'], parts['unexplained']
     if one.better:  # the model is too long by the same factor there
