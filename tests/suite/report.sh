@@ -25,7 +25,7 @@ head -c 1500 flow.vtu >cut.vtu
 
 # --- the picture of a ladder ---
 ends 0 $rooftop report whole/ladder-nekbone.json --output ladder.svg
-says "picture: ladder.svg; 3 plots"
+says "picture: ladder.svg; 4 plots"
 "$python" - ladder.svg <<'EOF' || fail "ladder.svg"
 import sys
 import xml.etree.ElementTree

@@ -152,7 +152,7 @@ def budgets(lesson: Lesson) -> str:
     """Returns where the time goes in the first and the fastest rung of each ladder, as far as the result says it."""
     said = []
     for rungs in lesson.result.ladders().values():
-        found = [budget for budget in (explain.budget(rung, lesson.result) for rung in rungs) if budget]
+        found = explain.budgets_of(rungs, lesson.result)
         ends = dict.fromkeys([*found[:1], *sorted(found, key=lambda one: one.seconds)[:1]])
         said += ['\n'.join(explain.said(one)) for one in ends]
     return '\n\n'.join(said)

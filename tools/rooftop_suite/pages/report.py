@@ -11,7 +11,7 @@ import os
 from collections.abc import Sequence
 
 from .. import ENVIRONMENT, USAGE, VALID, Fault, results
-from ..results import Program, disk
+from ..results import Program, disk, explain
 from ..results.figures import DASH, Result, percent, scaled
 from . import plots
 from .evidence import Evidence
@@ -49,8 +49,10 @@ def picture(name: str, output: str) -> int:
         panels.append((f'The ladder{" " + ladder if ladder else ""}: {program.program}, {chip}, {program.date[:10]}',
                        plots.climb(f'climb{len(panels)}', f'The ladder of {program.program}', rungs)))
     for processor in result.processors:
-        panels.append((f'The roofline of the {processor.upper()}: the same rungs below the ceilings of the same job',
+        panels.append((f'The roofline of the {processor.upper()}, by the ceilings of the job',
                        roofline(program.program, result, processor)[0]))
+    panels.append(('Where the time goes, by least work and these ceilings',
+                   plots.budget('budget', f'{program.program}: where the time goes', explain.budgets_of(result.rungs, result))))
     panels = [(heading, drawing) for heading, drawing in panels if drawing]
     if not panels:
         if plots.missing():

@@ -170,7 +170,7 @@ class Section:
     def budgets(self) -> Markup:
         """Where the time goes, if the programs said their work by kernels."""
         result = self.ladder or self.measured
-        found = [one for one in (explain.budget(rung, result) for rung in result.rungs) if one] if result else []
+        found = explain.budgets_of(result.rungs, result) if result else []
         body = figure(plots.budget(f'{self.app}-budget', f'{self.app}: where the time goes', found), parts.of_budget())
         table = parts.pre('\n\n'.join('\n'.join(explain.said(one)) for one in found))
         return parts.part('Where the time goes', join([body, parts.details('By kernels', table)])) if found else Markup()

@@ -7,6 +7,7 @@ unexplained; if nothing is left, the rung is better than the model. docs/running
 import argparse
 import math
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, Optional
 
@@ -185,6 +186,10 @@ def budget(rung: figures.Rung, result: figures.Result) -> Optional[Budget]:
     return Budget(rung, rung.seconds, here, lines, cache, rate, touched, traffic, waits, left_out)
 
 
+def budgets_of(rungs: Iterable[figures.Rung], result: figures.Result) -> list[Budget]:
+    return [one for one in (budget(rung, result) for rung in rungs) if one]
+
+
 # ---- As text ----
 
 def table(one: Budget, scale: float) -> list[str]:
@@ -224,7 +229,7 @@ def budgets(path: str, name: Optional[str]) -> tuple[figures.Result, list[Budget
     rungs = [rung for rung in result.rungs if name in (None, rung.name)]
     if not rungs:
         raise Fault(USAGE, f"{path}: no rung '{name}' in it")
-    found = [one for one in (budget(rung, result) for rung in rungs) if one]
+    found = budgets_of(rungs, result)
     if not found:
         why = 'was timed' if not any(rung.seconds for rung in rungs) else \
             'has its work by kernels: an older version wrote it' if not any(rung.row.work for rung in rungs) else \
