@@ -131,6 +131,7 @@ static void check_by_hand(void)
     work = work_of("elements=2x1x1 degree=2", "onepass");
     check_line(&work, "pass", (45 + 17.5) * 54, 9.5 * 432, 3.5 * 432);
     check_line(&work, "gather", 2 * 18, 144, 144);
+    CHECK(line(&work, "finish")->calls == 0.01 && line(&work, "finish")->flops == 10 * 54);
     work = work_of("elements=2x1x1 degree=2", "mixed"); /* half the bytes */
     check_line(&work, "pass", (45 + 17.5) * 54, 9.5 * 216, 3.5 * 216);
     check_line(&work, "gather", 2 * 18, 72, 72);
