@@ -48,10 +48,11 @@
  * along j and k, and an operator of 8 n + 23. The GPU's rungs that fuse lines have one of 6 (n + 2) +
  * 15. `fused`: x and p 4, shift and mask 2, p.v 2. `onepass`: r and p 4, x 5 every second time, shift
  * and mask 2, sums 3 + 2 + 2 + 2; once per solve r 2, x 5, r.r 3. `mixed`: the same, values of 4
- * bytes, but the last x and r; all but 2 products and sums of each inner product in FP32. `trilinear` has no factors, instead of 15: 198 for a column, here as for
- * one of 10 points, and 40 at each point (trilinear.h). `resident` has its vectors on the chip, where
- * they cost nothing; the factors are read from L2, or stay on the chip too; surfaces are written and
- * read with their marks. Vectors 8, shift and mask 2, sums 3 + 2.
+ * bytes, but the last x and r; all but 2 products and sums of each inner product in FP32. `trilinear`
+ * has no factors, instead of 15: 198 for a column, here as for one of 10 points, and 40 at each point
+ * (trilinear.h). `resident` has its vectors on the chip, where they cost nothing; the factors are read
+ * from L2, or stay on the chip too; surfaces are written and read with their marks. Vectors 8, shift
+ * and mask 2, sums 3 + 2.
  */
 #include "config.h"
 #include "precond/precond.h"
