@@ -5,6 +5,7 @@ counters` has been, in L2 and shared memory; the next is hidden behind it: shown
 unexplained; if nothing is left, the rung is better than the model. docs/running.md has the equation.
 """
 import argparse
+import functools
 import math
 import os
 from collections.abc import Iterable
@@ -47,6 +48,7 @@ def machines() -> dict[str, str]:
     return {name[:-5]: os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith('.json')}
 
 
+@functools.cache  # asked for each rung
 def machine_of(device: str) -> Optional[Machine]:
     """Returns the data sheet of a device, if there is a file of it."""
     return next((machine for machine in map(machine_at, machines().values()) if device in machine.devices), None)
@@ -178,7 +180,7 @@ def budget(rung: figures.Rung, result: figures.Result) -> Optional[Budget]:
               'arithmetic': work.calls * work.flop / (getattr(here, fma, None) or math.inf) / program.ranks}
         seen = counters.get(work.kernel)
         for name, moved in COUNTED.items():
-            of[name] = getattr(seen, moved) / (getattr(here, f'{moved}_per_s') or math.inf) if seen else 0.0
+            of[name] = (getattr(seen, moved, None) or 0.0) / (getattr(here, f'{moved}_per_s') or math.inf)
         dram = (seen.read_bytes + seen.written_bytes) / (here.bandwidth()[0] or math.inf) if seen else 0.0
         lines.append(Line(work.kernel, of, fma, (seen.calls if seen else work.calls) * launch, dram))
     if not all(getattr(here, line.fma, None) for line in lines):
