@@ -134,6 +134,11 @@ alive=$(for process in $(grep -l -a '^sleep.300' /proc/[0-9]*/cmdline 2>/dev/nul
     [ "$(readlink "${process%/*}/cwd")" = "$work" ] && echo "$process"; done)
 [ -z "$alive" ] || fail "still running: $alive"
 
+# --- no step is begun when the time is over; the same command makes what is left ---
+ends 3 $rooftop $one --into short --minutes 0
+says "1 steps are left after 0 min: the same command continues"
+ends 0 $rooftop $one --into short
+
 # --- a full disk: one line, and files that were there are whole ---
 (ulimit -f 1; exec $rooftop $one --into full) >out 2>err
 got=$?

@@ -1,8 +1,8 @@
 """What `rooftop run` is to run: the options in force, and the steps they make.
 
 Base: each app with its default options, which are the fastest known on that kind of machine. Peak: each app that a
-choice was declared for, with this choice, on the same problem. `Plan.ask` has the programs preview their steps, so that
-what they would refuse is refused before a folder is made.
+choice was declared for, with this choice, on the same problem. Also: what `rooftop record` and `reproduce` add by name.
+`Plan.ask` has the programs preview their steps, so that what they would refuse is refused before a folder is made.
 """
 import argparse
 import os
@@ -17,7 +17,7 @@ from ..results import WARM_UP, WINDOW, Step
 from . import machine, programs
 
 
-DEFAULTS = {'windows': 5, 'seconds': 5.0, 'ladder_seconds': 0.3, 'ranks': 1, 'nonce': '', 'peak': []}
+DEFAULTS = {'windows': 5, 'seconds': 5.0, 'ladder_seconds': 0.3, 'ranks': 1, 'nonce': '', 'peak': [], 'base': True, 'also': {}}
 PICTURES = {'gfnn-wave': ('vti', '--elements 48x48x48 --frequency 5000 --steps 14'),
             'alya-rhs': ('vtu', '--rung step-cpu-closed --cells 24x20x14 --steps 16 --tolerance 1e-3')}
 SHORTER = {'gfnn-wave': ['--steps', '1']}  # of ladders on CPUs: its reference solve is 24 times slower than the rung's
@@ -102,6 +102,8 @@ class Plan:
         self.nonce: str = get('nonce')
         self.launcher = programs.launcher_words(get('launcher'), self.ranks)
         self.peak = choices_of(get('peak'))
+        self.with_base: bool = get('base')
+        self.more: dict[str, str] = get('also')  # {name: 'APP OPTIONS'}
         self.previews: dict[str, programs.Preview] = {}  # by step; see ask
         for wrong, why in self.refusals():
             if wrong:
@@ -133,11 +135,11 @@ class Plan:
 
     # ---- Steps ----
 
-    def common(self) -> list[str]:
-        """Returns the arguments of all steps."""
+    def common(self, arguments: list[str]) -> list[str]:
+        """Returns the arguments of all steps that these do not set themselves."""
         words = []
         for name in ('nonce', 'device', 'threads'):
-            words += [f'--{name}', str(self.given[name])] if name in self.given else []
+            words += [f'--{name}', str(self.given[name])] if name in self.given and f'--{name}' not in arguments else []
         return words
 
     def timing(self) -> list[str]:
@@ -147,6 +149,8 @@ class Plan:
         return words
 
     def base(self) -> list[Step]:
+        if not self.with_base:
+            return []
         rung = ['--rung', self.given['rung']] if 'rung' in self.given else []
         return [self.step(app, app, ['--size', self.size, *rung, *self.timing()]) for app in self.apps]
 
@@ -162,7 +166,7 @@ class Plan:
     def others(self) -> list[Step]:
         """Returns what is not a figure of merit: ladders and pictures."""
         steps: list[Step] = []
-        for app in self.apps if not self.given.get('no_ladders') else ():
+        for app in self.apps if self.with_base and not self.given.get('no_ladders') else ():
             less = ['--only', 'gpu'] if self.gpu else SHORTER.get(app, [])
             steps.append(self.step(f'ladder-{app}', app, [
                 '--ladder', *less, '--size', self.ladder_size, '--seconds', f'{self.ladder_seconds:g}']))
@@ -172,12 +176,16 @@ class Plan:
                     *options.split(), '--seconds', '0', '--picture', f'{app}-picture.{end}']))
         return steps
 
+    def rest(self) -> list[Step]:
+        words = {name: shlex.split(text) for name, text in self.more.items()}
+        return self.others() + [self.step(name, app, options) for name, (app, *options) in words.items()]
+
     def steps(self) -> list[Step]:
         """Returns the steps, all measured runs first: if time runs out, they are what counts."""
-        return self.base() + self.peaks() + self.others()
+        return self.base() + self.peaks() + self.rest()
 
     def step(self, name: str, app: str, arguments: list[str]) -> Step:
-        command = [self.programs[app], *arguments, *self.common()]
+        command = [self.programs[app], *arguments, *self.common(arguments)]
         return Step(name=name, app=app, command=programs.launched(command, self.launcher, self.ranks), state='waiting',
                     exit=None, seconds=None, json=f'{name}.json', output=f'{name}.out', sha256=None, why='', attempts=0)
 
@@ -192,7 +200,7 @@ class Plan:
 
     def ask(self, everything: bool = False) -> None:
         """Has the programs preview the measured steps, or all steps; Fault if one would be refused."""
-        for steps in (self.base, self.peaks, self.others if everything else list):  # peaks need what base says
+        for steps in (self.base, self.peaks, self.rest if everything else list):  # peaks need what base says
             self.previews.update({step.name: self.preview(step) for step in steps()})
 
     def listing(self, done: Container[str] = ()) -> str:

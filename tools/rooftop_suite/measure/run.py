@@ -6,6 +6,7 @@ moment, whatever is killed, and the same command continues where it stopped.
 """
 import argparse
 import fcntl
+import math
 import os
 import shlex
 import shutil
@@ -22,14 +23,20 @@ from .progress import Line
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = 'Exit status: 0; 1 something is INVALID; 3 something could not be run, or no app has a figure of merit.'
     plan.add_arguments(parser)
+    add_limits(parser)
+    parser.add_argument('--into', metavar='DIR', help='result folder; a run that is there is resumed (default: a new one in '
+                        './rooftop-results)')
+
+
+def add_limits(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that decide how the steps are carried out."""
+    parser.epilog = 'Exit status: 0; 1 something is INVALID; 3 something could not be run, or no app has a figure of merit.'
     add = parser.add_argument
     add('--dry-run', action='store_true', help='list the steps that would run, with their memory and commands, and '
         'stop')
     add('--force', action='store_true', help='do not wait for other processes on this machine to end')
-    add('--into', metavar='DIR', help='result folder; a run that is there is resumed (default: a new one in '
-        './rooftop-results)')
+    add('--minutes', type=seconds, metavar='M', help='begin no step after so long; the same command continues')
     add('--limit', type=seconds, metavar='S', help='most seconds per step (default: two hours and its timing)')
     add('--grace', type=seconds, default=programs.GRACE, metavar='S', help='between asking a step to end and killing '
         f'it (default {programs.GRACE:g}: a launcher needs some for ranks on other machines)')
@@ -89,7 +96,7 @@ def resume(path: str, options: Json) -> tuple[Folder, Plan]:
         if app not in manifest.programs or program.sha256 != manifest.programs[app].sha256:
             refuse(f'was begun with another {app}')
     there = [step.command for step in folder.steps if not step.name.startswith('peak-')]
-    if there != [step.command for step in made.base() + made.others()]:
+    if there != [step.command for step in made.base() + made.rest()]:
         refuse('holds a run with other steps')
     return folder, made
 
@@ -140,10 +147,14 @@ def run_step(folder: Folder, made: Plan, step: Step, args: argparse.Namespace, t
 def run_steps(folder: Folder, made: Plan, todo: list[Step], args: argparse.Namespace) -> None:
     """Runs these steps, and says how far they are."""
     count, line = len(folder.steps), Line()
+    until = time.monotonic() + (math.inf if args.minutes is None else 60 * args.minutes)
     for i, step in enumerate(todo, count - len(todo) + 1):
         def tick(so_far: float, at: str = f'[{i}/{count}] {step.name}') -> None:
             line.tick(f'{at}  {so_far:.0f} s', so_far)
 
+        if time.monotonic() > until:
+            line.say(f'{count - i + 1} steps are left after {args.minutes:g} min: the same command continues')
+            break
         tick(0)
         run_step(folder, made, step, args, tick)
         line.say(f'[{i}/{count}] {step.name}  {step.state}, {minutes(step.seconds or 0)}')
@@ -179,7 +190,7 @@ def summary_of(result: Optional[Program], declared: str = '') -> Summary:
 def summarise(folder: Folder, made: Plan) -> None:
     """Fills the manifest's summary and peak."""
     run = folder.manifest
-    run.summary = {app: summary_of(folder.result(app)) for app in made.apps}
+    run.summary = {app: summary_of(folder.result(app)) for app in made.apps if made.with_base}
     run.peak = {app: summary_of(folder.result(f'peak-{app}'), shlex.join(made.peak[app]))
                 for app in made.apps if app in made.peak}
 
@@ -193,7 +204,8 @@ def rows_of(rows: dict[str, Summary], named: str = '') -> list[list[str]]:
 def print_table(folder: Folder) -> None:
     run = folder.manifest
     heads = ['app', 'rung', 'FOM', 'spread', 'verdict', 'precision']
-    print('\n'.join(aligned([heads, *rows_of(run.summary), *rows_of(run.peak, ', peak')], (0, 1, 4, 5))))
+    rows = [*rows_of(run.summary), *rows_of(run.peak, ', peak')]
+    print('\n'.join(aligned([heads, *rows], (0, 1, 4, 5)) if rows else ()))
     for step in run.steps:
         result = folder.result(step.name) if step.name in (step.app, f'peak-{step.app}') else None
         if result and result.verdict == 'UNSTEADY':
@@ -212,7 +224,7 @@ def status_of(run: Run) -> int:
     failed = [step for step in run.steps if step.state != 'done']
     if failed:
         return INVALID if any(step.exit in (0, 1) for step in failed) else ENVIRONMENT
-    return VALID if any(row.fom for row in (*run.summary.values(), *run.peak.values())) else ENVIRONMENT
+    return VALID if not run.summary or any(row.fom for row in (*run.summary.values(), *run.peak.values())) else ENVIRONMENT
 
 
 def list_steps(path: str, options: Json) -> int:
@@ -231,7 +243,11 @@ def list_steps(path: str, options: Json) -> int:
 
 def main(args: argparse.Namespace) -> int:
     new = f'{now().replace(":", "-")}-{socket.gethostname().split(".")[0]}'
-    path, options = args.into or os.path.join('rooftop-results', new), plan.given(args)
+    return carry_out(args.into or os.path.join('rooftop-results', new), plan.given(args), args)
+
+
+def carry_out(path: str, options: Json, args: argparse.Namespace) -> int:
+    """Runs what these options ask for into the folder, or what is left of it. args: those of add_limits."""
     if args.dry_run:
         return list_steps(path, options)
     folder, made, held = open_folder(path, options)
