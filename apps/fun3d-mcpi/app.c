@@ -170,6 +170,8 @@ static void sweeps_result(const void *solver, rt_result_t *out)
         rt_text(&out->precision, "O %s, dQ %s, sums %s, solves fp64",
                 mcpi_type_names[p->config->offdiagonal], precisions[p->config->dq],
                 precisions[p->config->accumulate]);
+    const bool at_once = s->kernels->sweeps && (s->view.dq || !s->halo);
+    out->work->line[0].launches = at_once ? 1 / out->work->units : p->part->colours;
     const uint64_t left = p->run->opt.json ? mcpi_fingerprint(s) : 0; /* collective */
     if (!json)
         return;

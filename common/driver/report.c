@@ -140,6 +140,8 @@ void rt_json_rung(const rt_outcome_t *out, json_t *row)
             arithmetic_names[work->arithmetic == RT_MIXED ? line->arithmetic : work->arithmetic]);
         rt_json_real(o, "read_bytes", line->read);
         rt_json_real(o, "written_bytes", line->written);
+        rt_json_real(o, "launches", line->launches);
+        rt_json_real(o, "barriers", line->barriers);
     }
 }
 

@@ -21,7 +21,7 @@ rt_work_line_t *rt_work_add(rt_work_t *work, const char *kernel, double calls, d
               "kernel '%s' has an impossible count: %g calls, each %g flops, %g bytes read and %g "
               "written",
               kernel, calls, flops, read, written);
-    work->line[work->n] = (rt_work_line_t){kernel, calls, flops, read, written, RT_FMA64};
+    work->line[work->n] = (rt_work_line_t){kernel, calls, flops, read, written, RT_FMA64, 1, 0};
     return &work->line[work->n++];
 }
 

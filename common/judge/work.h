@@ -20,6 +20,8 @@ typedef struct {
     double calls;                /* per unit */
     double flops, read, written; /* per call; bytes */
     rt_arithmetic_t arithmetic;  /* of its flops, where the rung's is RT_MIXED */
+    double launches; /* of a call: 1, or how many kernels wait for one another; others run beside */
+    double barriers; /* of a call: how often all blocks of the kernel wait for all others */
 } rt_work_line_t;
 
 typedef struct {

@@ -99,6 +99,8 @@ valid one "$program" --device cpu $small --seconds 0.01 --rung cpu-simd --json t
 for key in rows off_diagonal_blocks colours colour_imbalance residuals dq_fingerprint ghost_rows; do
     grep -q "\"$key\"" tiny.json || fail "--json does not say $key"
 done
+colours=$(sed -n 's/.*"colours": \([0-9]*\).*/\1/p' tiny.json)
+grep -q "\"launches\": $colours[.,]" tiny.json || fail "--json: a sweep is not a launch per colour: $(grep launches tiny.json)"
 # flops count against the ceiling of what most of them are done in, which --accumulate decides
 grep -q '"arithmetic": "fp32"' tiny.json && grep -q '"precision": "O fp32, dQ fp32, sums fp32' tiny.json || fail "--json: $(grep -e arithmetic -e precision tiny.json)"
 if "$program" $cpu --surface 2 --layers 2 --threads 2 2>&1 | grep -q 'no OpenMP'; then

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 #include "nek_test.h"
+#include "apps/nekbone/precond/precond.h"
 #include "driver/driver.h"
 
 static const rt_work_line_t *line(const rt_work_t *work, const char *kernel)
@@ -30,6 +31,27 @@ static void check_line(const rt_work_t *work, const char *kernel, double flops, 
     CHECK(l->flops == flops);
     CHECK(l->read == read);
     CHECK(l->written == written);
+}
+
+/* Checks the longest chain of kernels of a preconditioner. Degree 9 has levels 9, 3, 1: boxes of level
+ * 1, J' to degree 1, 3 kernels of 8 steps, J to level 1, r.z. Degree 23 has one level more, with two
+ * kernels down and two up; degree 2 has two levels, and degree 1 the steps and r.z alone. */
+static void check_chain(void)
+{
+    static const int wanted[][2] = {{1, 4}, {2, 5}, {9, 7}, {23, 11}};
+    const nek_kernels_t own = {.cg = nek_solve_by_lines}, lines = {.cg = NULL};
+    for (int i = 0; i < 4; i++) {
+        rt_run_t run;
+        rt_text_t settings;
+        rt_work_t work = {.n = 0}, called = {.n = 0};
+        rt_run_init(&run, &nek_app, rt_text(&settings, "elements=2x2x2 degree=%d", wanted[i][0]));
+        nek_precond_work(run.config, &own, 1, 1, &work);
+        CHECK(line(&work, "precondition")->launches == wanted[i][1]);
+        CHECK(line(&work, "element")->launches == 1 && line(&work, "element")->barriers == 0);
+        nek_precond_work(run.config, &lines, 1, 1, &called);
+        CHECK(called.line[0].launches == 1); /* not known there */
+        rt_run_destroy(&run);
+    }
 }
 
 /* Returns the work of a rung, which need not be built. */
@@ -141,6 +163,8 @@ static void check_by_hand(void)
     check_line(&work, "pass", (30 + 17.5 + 59.8) * 54, 3.5 * 432 + 2 * 8 * 24, 3.5 * 432);
     work = work_of("elements=2x1x1 degree=2", "resident");
     check_line(&work, "cg", (45 + 15) * 54 + 18, 6 * 432 + 2 * 144, 2 * 144);
+    /* one kernel in 100 iterations, with 101 exchanges of sums; of others a call is a launch */
+    CHECK(work.line[0].launches == 0.01 && work.line[0].barriers == 1.01);
     /* Lines of a rung in several precisions have their own. */
     work = work_of("elements=2x1x1 degree=2 precond=schwarz", "solve-cpu");
     CHECK(work.arithmetic == RT_MIXED);
@@ -182,6 +206,7 @@ int main(int argc, char **argv)
 {
     app_test_start("test_work", &argc, &argv);
     check_small();
+    check_chain();
     check_by_hand();
     check_default("elements=8x8x8 degree=9", "resident");
     check_default("elements=16x8x8 degree=9", "onepass");

@@ -8,6 +8,10 @@
  *                   writes boxes (4 m^3), which the sum reads; writes z (4 V)
  *   transfers       2 n^3 c + ... flops; read and write their grids
  *
+ * Launches: on one rank the longest chain of a rung with its own cg (cuda/solve_cuda.cu). From level 0
+ * one transfer; from others two kernels down and two up, but from the last with patches one each, as
+ * its patches, like those of level 0, run beside; on degree 1 steps, at most three a kernel, and r.z.
+ *
  * A rung with its own cg fuses CG's lines around it: an element pass (x, p, factors; v, p.v), and an
  * update that adds the copies of v as it reads them (V points of r, each once). The element pass
  * adds up z and never stores it; at degree 1, which has no patches, it reads z.
@@ -19,7 +23,7 @@
 enum { VALUE = sizeof(double), SINGLE = sizeof(float) };
 
 typedef struct {
-    double flops, read, written;
+    double flops, read, written, launches;
 } cost_t;
 
 static void add_cost(cost_t *cost, double times, double flops, double read, double written)
@@ -57,23 +61,25 @@ static void add_fused_lines(const nek_config_t *config, bool single, double iter
 /* Returns the least work of one application of the preconditioner. */
 static cost_t precond_cost(const nek_config_t *config)
 {
-    enum { LEAST_ORDER = 8 };
+    enum { LEAST_ORDER = 8, STEPS = 3 };
     const double E =
         (double)config->elements[0] * (double)config->elements[1] * (double)config->elements[2];
     int degree[NEK_MOST_LEVELS];
     const int count = nek_level_degrees(config, degree);
-    cost_t cost = {0, 0, 0};
+    cost_t cost = {0, 0, 0, 0};
     for (int l = 0; l < count; l++) {
         const double N = degree[l], n = N + 1, m = N + 3, m3 = m * m * m;
         const double V = SINGLE * nek_single_points(config, N);
         if (l == count - 1) {
             add_cost(&cost, LEAST_ORDER, 2 * NEK_STENCIL * V / SINGLE, 2 * V, V);
+            cost.launches += (LEAST_ORDER + STEPS - 1) / STEPS + 1;
             continue;
         }
         add_cost(&cost, 1, E * (12 * m * m3 + m3), V + SINGLE * E * (m3 + 3 * m * m + 3 * m),
                  V + SINGLE * E * m3);
         const double c = degree[l + 1] + 1.0, transfer = 2 * n * c * (n * n + n * c + c * c);
         add_cost(&cost, 1, 2 * E * transfer, 2 * V, V);
+        cost.launches += l == 0 ? 1 : l == count - 2 ? 2 : 4;
     }
     return cost;
 }
@@ -87,8 +93,10 @@ void nek_precond_work(const nek_config_t *config, const nek_kernels_t *kernels, 
         has_z ? 0 : SINGLE * nek_single_points(config, (double)config->degree);
     if (fused)
         add_fused_lines(config, kernels->roundoff > 0, iterations, P, has_z, work);
-    rt_work_add(work, "precondition", iterations, cost.flops, cost.read, cost.written - not_written)
-        ->arithmetic = RT_FMA32;
+    rt_work_line_t *line = rt_work_add(work, "precondition", iterations, cost.flops, cost.read,
+                                       cost.written - not_written);
+    line->arithmetic = RT_FMA32;
+    line->launches = fused ? cost.launches : 1;
     work->arithmetic = RT_MIXED;
 }
 

@@ -8,16 +8,21 @@ from unittest import mock
 
 from helper import InFolder, sample
 from rooftop_suite import cli
-from rooftop_suite.measure.counters import COUNTERS, SASS, Amount, faults
+from rooftop_suite.measure.counters import COUNTERS, OPTIONAL, SASS, STALLS, TENSOR as TENSORS, Amount, faults
 from rooftop_suite.results import explain
 
 UNITS = 2
 WORK = [{'kernel': 'ax', 'calls': 2, 'flop': 4e7, 'read_bytes': 3e8, 'written_bytes': 1e8},
         {'kernel': 'cg', 'calls': 1, 'flop': 1e9, 'read_bytes': 4e8, 'written_bytes': 0}]
 READ, WRITTEN, TENSOR = 'dram__bytes_read.sum', 'dram__bytes_write.sum', 'sm__ops_path_tensor_src_fp64.sum'
-ZERO = dict.fromkeys([*COUNTERS, TENSOR], '0')
+ZERO = dict.fromkeys([*COUNTERS, TENSOR, *(name for name in OPTIONAL if name not in TENSORS)], '0')
+STALL = 'smsp__average_warps_issue_stalled_{}_per_issue_active.ratio'
+TIMES = {'gpu__time_duration.sum': '50,000', 'smsp__inst_executed.sum': '1000', 'sm__cycles_active.avg': '80',
+         'sm__cycles_elapsed.max': '100', STALL.format('long_scoreboard'): '3', STALL.format('membar'): '1',
+         STALL.format('barrier'): '4'}
 PROGRAM = 'case "$*" in *--json*) for w; do f=$w; done; cp result.json "$f" ;; esac; echo nekbone: VALID'
-NCU = '''[ $1 != --query-metrics ] || { echo sm__ops_path_tensor_src_fp64 Counter; exit; }
+NCU = f'''[ $1 != --query-metrics ] || {{ echo {TENSOR[:-4]} Counter; {"; ".join(f"echo {n.rpartition('.')[0]}" for n in TIMES)}; exit; }}
+''' + '''
 echo "$@" >words; while [ $1 != --log-file ]; do shift; done; cp page.csv "$2"; shift 2; exec "$@"'''
 
 
@@ -61,7 +66,28 @@ class Counters(InFolder):
         self.assertRegex(pathlib.Path('words').read_text(), r'--nvtx-include fast/ .*--elements 8x8x8 --seconds 0 --profile')
         ax, cg = json.loads(pathlib.Path('out.json').read_text())['rungs'][0]['counters']
         self.assertEqual((ax['kernel'], ax['calls'], ax['flop'], ax['read_bytes'], cg['flop']), ('ax', 2, 8e7, 6e8, 1e9))
-        self.assertRegex('\n'.join(explain.said(explain.budgets('out.json', None)[1][0])), 'DRAM, counted\n +ax .* [0-9.]+\n')
+        self.assertRegex('\n'.join(explain.said(explain.budgets('out.json', None)[1][0])), 'DRAM, counted +by ncu\n +ax .* [0-9.]+ +–\n')
+
+    def test_times(self):
+        """How long kernels take, how long without blocks, and what their warps wait for, in the same units; one that this
+        ncu does not know, or has no value of, is named and does not end the run."""
+        page(**TIMES)
+        self.check(0, '')
+        ax, cg = json.loads(pathlib.Path('out.json').read_text())['rungs'][0]['counters']
+        for one, launches in ((ax, 2), (cg, 1)):
+            for name, microseconds in (('seconds', 50), ('tail_seconds', 10), ('memory_wait_seconds', 20), ('barrier_wait_seconds', 20),
+                                       ('shared_wait_seconds', 0), ('issue_wait_seconds', 0), ('sleep_seconds', 0)):
+                self.assertAlmostEqual(1e6 * one[name], microseconds * launches, msg=name)
+            self.assertEqual(one['instructions'], 1000 * launches)
+        words = pathlib.Path('words').read_text()
+        self.assertIn(STALL.format('long_scoreboard'), words)
+        self.assertNotIn('stalled_sleeping', words)  # not known
+        self.assertIn('--clock-control none', words)
+        page(**{**TIMES, STALL.format('barrier'): 'n/a', 'sm__cycles_elapsed.max': ''})
+        self.check(0, 'no counter sm__cycles_elapsed.max\nthis ncu has no counter smsp.*_barrier_per')
+        ax = json.loads(pathlib.Path('out.json').read_text())['rungs'][0]['counters'][0]
+        self.assertEqual([round(1e6 * ax[name]) for name in ('tail_seconds', 'memory_wait_seconds')], [0, 100])
+        self.assertEqual(len(STALLS), sum(name.endswith(('wait_seconds', 'sleep_seconds')) for name in ax))
 
     def test_wrong(self):
         """Flops within 3 %; bytes not below the least, but for what may stay in L2."""
@@ -72,7 +98,8 @@ class Counters(InFolder):
         self.result(work=[{**WORK[0], 'read_bytes': 3e7, 'written_bytes': 1e7}, {**WORK[1], 'read_bytes': 4e7}])
         page(read=0.01, written=0.01)
         self.check(0, '')  # it fits L2
-        found = [faults('x', Amount(10, 0, 1e9), Amount(launches, 1, 6e8), 1e8, 5e7) for launches in (1, 10)]
+        model, seen = (Amount(calls=10, flop=0, read_bytes=read, written_bytes=0) for read in (1e9, 6e8))
+        found = [faults('x', model, Amount(**{**seen, 'calls': launches}), 1e8, 5e7) for launches in (1, 10)]
         self.assertEqual(list(map(len, found)), [0, 1])  # a launch of ten calls may find some in L2
 
     def test_refused(self):
@@ -82,7 +109,7 @@ class Counters(InFolder):
             pathlib.Path('page.csv').write_text(text)
             self.check(3, said)
         page(**{READ: 'n/a'})
-        self.check(3, f'{READ} was not counted: n/a')
+        self.check(3, f'{READ} was not counted')
         self.check(3, 'no ncu on PATH', path='none')
         page(read=0.1)
         for status, said, changed in ((3, 'counters of a CPU', {'processor': 'cpu'}), (2, 'no work', {'work': []}), (0, 'not judged', {'gpu': 'x'})):

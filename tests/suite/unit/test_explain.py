@@ -15,6 +15,8 @@ CEILINGS = {'working_set_bytes': 1 << 30, 'copy_bytes_per_s': 3e12, 'triad_bytes
 WORK = [{'kernel': 'ax', 'calls': 2, 'flop': 4e7, 'read_bytes': 3e8, 'written_bytes': 1e8},  # 200 us of memory, 4 of flops
         {'kernel': 'lines', 'calls': 1, 'flop': 1e9, 'read_bytes': 4e7, 'written_bytes': 0}]  # 10 and 50 us
 
+SEEN = {'kernel': 'ax', 'calls': 2, 'flop': 8e7, 'read_bytes': 6e8, 'written_bytes': 2e8}
+
 
 def value(seconds, work, ceilings, **members):
     """Returns the JSON of a result of one rung on an H200."""
@@ -77,6 +79,42 @@ class Budgets(InFolder):
         self.assertIn('bound by shared memory', explain.verdict(one))
         self.assertAlmostEqual(1e6 * one.parts['launches'], 6 + 1)  # one kernel of the model may be several launches
         self.assertEqual(budget(counters=seen).parts['memory'], budget().parts['memory'])  # no ceilings of them
+
+    def test_launches(self):
+        """Launches and barriers of the grid that the work says, even if counters saw others beside them."""
+        work = [{**WORK[0], 'launches': 3, 'barriers': 2}, {**WORK[1], 'launches': 1, 'barriers': 0}]
+        one = budget(work=work, ceilings={'grid_barrier_s': 4e-6}, counters=[{**SEEN, 'calls': 9}])
+        self.assertEqual([round(1e6 * one.parts[name]) for name in ('launches', 'grid barriers', 'unexplained')], [7, 16, 27])
+        self.assertIn('barriers of the grid', budget(work=work).left_out)
+        self.assertEqual(budget().left_out, [])
+
+    def test_waits(self):
+        """What no unit explains of a kernel: tails whole, the rest as the warps wait, as far as the run has room."""
+        ax = {**SEEN, 'seconds': 2.3e-4, 'tail_seconds': 1e-5, 'memory_wait_seconds': 3e-5, 'barrier_wait_seconds': 1e-5}
+        self.assertEqual(self.waits(budget(counters=[ax])), [10, 15, 5, 17])
+        self.assertIn('94.3 % explained', explain.verdict(budget(counters=[ax])))
+        self.assertEqual(self.waits(budget(counters=[{**ax, 'tail_seconds': 5e-5}])), [30, 0, 0, 17])  # of two units at once
+        self.assertEqual(self.waits(budget(counters=[{**ax, 'seconds': 3.2e-4, 'tail_seconds': 0}])), [0, 35, 12, 0])  # cold caches
+        self.assertEqual(self.waits(budget(counters=[{**ax, 'seconds': 1.9e-4}])), [0, 0, 0, 47])  # the unit is longer
+        self.assertEqual(self.waits(budget(counters=[{**SEEN, 'seconds': 2.3e-4}])), [0, 0, 0, 47])  # no reasons
+        self.assertEqual(self.waits(budget(2.5e-4, counters=[ax])), [0, 0, 0, 0])  # better than the model
+        work = [{**WORK[0], 'barriers': 2}, WORK[1]]
+        barriers = budget(work=work, ceilings={'grid_barrier_s': 4e-6}, counters=[ax])
+        self.assertEqual(self.waits(barriers), [10, 3, 1, 17])  # which a kernel's time has in it
+        for seconds in (1e-5, 2.6e-4, 2.9e-4, 1):
+            one = budget(seconds, counters=[ax])
+            self.assertGreaterEqual(min(one.parts.values()), 0)
+            self.assertAlmostEqual((sum(one.parts.values()) - one.better) / seconds, 1)
+
+    @staticmethod
+    def waits(one):
+        return [round(1e6 * one.parts[name]) for name in ('tails', 'waits for memory', 'waits at barriers', 'unexplained')]
+
+    def test_instructions(self):
+        """Instructions of warps have the ceiling of FP32 FMA, 64 flops each."""
+        one = budget(counters=[{**SEEN, 'instructions': 1.5e8}])
+        self.assertAlmostEqual(1e6 * one.lines[0].of['instructions'], 1.5e8 * 64 / 4e13 * 1e6)
+        self.assertEqual(round(1e6 * one.parts['instructions']), 240)
 
     def test_ranks(self):
         """Messages by bytes and latency, sums by their ceiling; without a profile they are named."""
@@ -159,6 +197,14 @@ class Predictions(InFolder):
         here, there = (predict.time_there(one, explain.machine_of('NVIDIA H200'), explain.machine_at(explain.machines()[name]), 1).kernels
                        for name in ('h200', 'h100-sxm5'))
         self.assertEqual([round(1e6 * seconds) for seconds in (here, there)], [220, 287])  # memory, 200 us here, comes to light
+
+    def test_waits(self):
+        """Tails and waits stay as they are, and the interval has them as what is unexplained."""
+        sheet, there = (explain.machine_at(explain.machines()[name]) for name in ('h200', 'a100-80gb'))
+        with_waits, without = (predict.time_there(budget(counters=[{**SEEN, **more}]), sheet, there, 1) for more in (
+            {'seconds': 2.3e-4, 'tail_seconds': 1e-5, 'sleep_seconds': 1e-5}, {}))
+        for here, wanted in zip(with_waits, without):
+            self.assertAlmostEqual(1e6 * here, 1e6 * wanted)
 
     def test_ranks(self):
         """Boxes, the neighbours of a rank, and sums by doubling."""

@@ -3,7 +3,7 @@
 The rung is run once for its time and its work, and once under Nsight Compute (ncu) with --profile, whose second solve is
 an NVTX range of the rung's name: checks and set-up are not counted, and the units of one solve are known. ncu empties
 the caches before each launch: all that a kernel reads comes from DRAM, but some of what it wrote is still in L2 when
-the counter is read. The counters are added to the result; `rooftop explain` shows them.
+the counter is read. Each launch is timed too, at the clock of the run. `rooftop explain` shows what is added to the result.
 """
 import argparse
 import csv
@@ -12,42 +12,49 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import ENVIRONMENT, INVALID, USAGE, VALID, Fault, Json, aligned, results
 from ..cli import seconds
 from ..results import Rung, disk, explain, figures
+from ..results.records import Record, rule_of
 from . import programs
 
 MOST, LEAST = 0.03, 0.99  # flops may differ by that share; of the model's bytes, so much must be in DRAM's counters
 SASS = 'sm__sass_thread_inst_executed_op_{}_pred_on.sum'
-COUNTERS = {  # metric: what it counts, and times what
+COUNTERS: dict[str, tuple[str, float]] = {  # metric: what it counts, and times what
     **{SASS.format(f'{t}{op}'): ('flop', times) for t in 'df' for op, times in (('add', 1), ('mul', 1), ('fma', 2))},
     'dram__bytes_read.sum': ('read_bytes', 1),
     'dram__bytes_write.sum': ('written_bytes', 1),
     'lts__t_sectors.sum': ('l2_bytes', 32),
     'l1tex__data_pipe_lsu_wavefronts_mem_shared.sum': ('shared_bytes', 128)}
 # Not hadd, hmul and hfma: no rung computes in FP16 but on tensor cores, and compilers convert and load constants with them.
-TENSOR = {f'sm__ops_path_tensor_src_{types}.sum': ('flop', 1)
+TENSOR = {f'sm__ops_path_tensor_src_{types}.sum'
           for types in ('fp64', 'tf32_dst_fp32', 'bf16_dst_fp32', 'fp16_dst_fp32', 'fp16_dst_fp16')}
+# Why a warp does not issue; `not_selected`: because another does.
+STALLS = {
+    'memory_wait_seconds': 'long_scoreboard lg_throttle drain membar', 'barrier_wait_seconds': 'barrier',
+    'shared_wait_seconds': 'short_scoreboard mio_throttle', 'sleep_seconds': 'sleeping', 'issue_wait_seconds':
+    'wait math_pipe_throttle dispatch_stall no_instruction not_selected branch_resolve imc_miss misc tex_throttle'}
+OPTIONAL: dict[str, tuple[str, float]] = {  # not each ncu has them
+    'gpu__time_duration.sum': ('seconds', 1e-9), 'smsp__inst_executed.sum': ('instructions', 1),
+    'sm__cycles_active.avg': ('active', 1), 'sm__cycles_elapsed.max': ('elapsed', 1),
+    **{f'smsp__average_warps_issue_stalled_{reason}_per_issue_active.ratio': (of, 1)
+       for of, reasons in STALLS.items() for reason in reasons.split()}, **dict.fromkeys(TENSOR, ('flop', 1))}
 
 
-class Amount(NamedTuple):
+class Amount(Record, kind='counter'):
     """What a kernel does in a unit, by the model or, with launches as calls, by counters; its bytes are those of DRAM."""
-    calls: float = 0.0
-    flop: float = 0.0
-    read_bytes: float = 0.0
-    written_bytes: float = 0.0
-    l2_bytes: float = 0.0
-    shared_bytes: float = 0.0
 
     @property
     def moved(self) -> float:
-        return self.read_bytes + self.written_bytes
+        return float(self.read_bytes + self.written_bytes)
 
 
 def total(amounts: Iterable[Amount]) -> Amount:
-    return Amount(*map(sum, zip(Amount(), *amounts)))
+    """Returns the sums; of none, and of what none has, 0."""
+    known, names = list(amounts), rule_of('counter')['properties'].keys() - {'kernel'}
+    return Amount(**{name: sum(one.get(name, 0.0) for one in known) for name in sorted(names)})
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,13 +65,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     programs.add_arguments(parser)
 
 
-def profile(ncu: str, command: Sequence[str], name: str, limit: float, metrics: Json) -> str:
+def profile(ncu: str, command: Sequence[str], name: str, limit: float, metrics: Sequence[str]) -> str:
     """Returns what ncu writes of the kernels in the range of this name; Fault if it cannot."""
     with tempfile.TemporaryDirectory(prefix='rooftop_') as folder:
         log = os.path.join(folder, 'log')
         ended = programs.run([ncu, '--nvtx', '--nvtx-include', f'{name}/', '--metrics', ','.join(metrics), '--csv',
                               '--page', 'raw', '--print-units', 'base', '--print-kernel-base', 'function',
-                              '--log-file', log, *command], limit=limit)
+                              '--clock-control', 'none', '--log-file', log, *command], limit=limit)
         text = disk.read_bytes(log).decode('utf-8', 'replace') if os.path.exists(log) else ''
     error = re.search(r'^==ERROR== (.*)', text + ended.text, re.M)
     if 'ERR_NVGPUCTRPERM' in text + ended.text:
@@ -82,23 +89,32 @@ def kernel_of(row: Json, lines: Sequence[str]) -> str:
     return lines[0] if len(lines) == 1 else next((word for word in words if word in lines), row['Kernel Name'])
 
 
-def counted(text: str, lines: Sequence[str], units: float, metrics: Json) -> dict[str, Amount]:
-    """Returns what kernels did in a unit, from a raw page of ncu, whose second row has no ID."""
-    found: dict[str, Amount] = {}
-    for row in csv.DictReader([line for line in text.splitlines(keepends=True) if not line.startswith('==')]):
-        if not row.get('ID'):
-            continue
-        amounts = {**dict.fromkeys(Amount._fields, 0.0), 'calls': 1 / units}
-        for metric, (what, times) in metrics.items():
-            try:
-                amounts[what] += times * float(row[metric].replace(',', '')) / units
-            except (KeyError, ValueError):
-                raise Fault(ENVIRONMENT, f'ncu: {metric} was not counted: {row.get(metric)}') from None
-        kernel = kernel_of(row, lines)
-        found[kernel] = total([found.get(kernel, Amount()), Amount(**amounts)])
-    if not found:
+def of_launch(row: Json, units: float, metrics: Json) -> Amount:
+    """Returns what a launch adds to a unit. While there are blocks, time goes by the stalls of their warps."""
+    amounts = dict.fromkeys(['active', 'elapsed', *total([])], 0.0)
+    for metric, (what, times) in metrics.items():
+        amounts[what] += times * float(row[metric].replace(',', ''))
+    active, elapsed, stalls = amounts.pop('active'), amounts.pop('elapsed'), sum(amounts[of] for of in STALLS)
+    share = min(1.0, active / elapsed) if elapsed else 1.0
+    amounts['tail_seconds'] = amounts['seconds'] * (1 - share)
+    for of in STALLS:
+        amounts[of] *= amounts['seconds'] * share / stalls if stalls else 0.0
+    return Amount(**{**{what: amount / units for what, amount in amounts.items()}, 'calls': 1 / units})
+
+
+def counted(text: str, lines: Sequence[str], units: float) -> tuple[dict[str, Amount], list[str]]:
+    """Returns what kernels did in a unit, and what was not counted, from a raw page of ncu, whose second row has no ID."""
+    page = csv.DictReader([line for line in text.splitlines(keepends=True) if not line.startswith('==')])
+    rows, found = [row for row in page if row.get('ID')], dict[str, list[Amount]]()
+    if not rows:
         raise Fault(ENVIRONMENT, 'ncu saw no kernel in the profiled solve: was the program built with NVTX?')
-    return found
+    lacks = {metric for row in rows for metric in (*COUNTERS, *OPTIONAL) if not re.match(r'\d', row.get(metric) or '')}
+    if lacks & COUNTERS.keys():
+        raise Fault(ENVIRONMENT, f'ncu: {min(lacks & COUNTERS.keys())} was not counted')
+    known = {metric: of for metric, of in {**COUNTERS, **OPTIONAL}.items() if metric not in lacks}
+    for row in rows:
+        found.setdefault(kernel_of(row, lines), []).append(of_launch(row, units, known))
+    return {kernel: total(launches) for kernel, launches in found.items()}, sorted(lacks)
 
 
 def faults(name: str, model: Amount, seen: Amount, touched: float, cache: float) -> list[str]:
@@ -113,15 +129,15 @@ def faults(name: str, model: Amount, seen: Amount, touched: float, cache: float)
 
 def compare(row: Rung, found: dict[str, Amount], cache: float) -> list[str]:
     """Prints the table; returns what is wrong."""
-    models = {one.kernel: Amount(one.calls, *(one.calls * each for each in (one.flop, one.read_bytes, one.written_bytes)))
-              for one in row.work}
+    parts = ('flop', 'read_bytes', 'written_bytes')
+    models = {one.kernel: Amount(calls=one.calls, **{name: one.calls * one[name] for name in parts}) for one in row.work}
     names = [*dict.fromkeys([*models, *found]), 'all']
-    model, seen = ([*(of.get(name, Amount()) for name in names[:-1]), total(of.values())] for of in (models, found))
+    model, seen = ([*(of.get(name, total([])) for name in names[:-1]), total(of.values())] for of in (models, found))
     columns: list[Any] = [names]
     for pairs in ([(m.flop, s.flop) for m, s in zip(model, seen)], [(m.moved, s.moved) for m, s in zip(model, seen)]):
         columns += [figures.column([value or None for value in values], 1e6) for values in zip(*pairs)]
         columns.append([f'{new / old:.3f}' if old and new else figures.DASH for old, new in pairs])
-    columns += [figures.column([one or None for one in ones], 1e6) for ones in list(zip(*seen))[-2:]]
+    columns += [figures.column([one[name] or None for one in seen], 1e6) for name in ('l2_bytes', 'shared_bytes')]
     heads = ('kernel', 'Mflop', 'counted', 'ratio', 'MB', 'DRAM', 'ratio', 'L2', 'shared')
     print('\n'.join(aligned([heads, *zip(*columns)], (0,))))
     touched = {one.kernel: one.read_bytes + one.written_bytes for one in row.work}
@@ -144,16 +160,16 @@ def main(args: argparse.Namespace) -> int:
     if not (row.work and row.units_per_solve):
         raise Fault(USAGE, f'{args.rung} has no work by kernels, or no time: give --seconds above 0')
     named = programs.run([ncu, '--query-metrics'], limit=args.limit).text.split()  # an unknown name would end it
-    tensor = {metric: of for metric, of in TENSOR.items() if metric[:-4] in named}
-    metrics = {**COUNTERS, **tensor}
+    metrics = [*COUNTERS, *(metric for metric in OPTIONAL if metric.rpartition('.')[0] in named)]
     text = profile(ncu, [program, *words, '--seconds', '0', '--profile'], args.rung, args.limit, metrics)
-    found = counted(text, [one.kernel for one in row.work], row.units_per_solve, metrics)
+    found, lacks = counted(text, [one.kernel for one in row.work], row.units_per_solve)
     value = disk.parse(path)
-    value['rungs'][0]['counters'] = [{'kernel': kernel, **one._asdict()} for kernel, one in found.items()]
+    value['rungs'][0]['counters'] = [{'kernel': kernel, **one} for kernel, one in found.items()]
     disk.save(path, value)
     print(f"{args.rung}: per {row.unit}, by the work model and by ncu's counters, caches empty before each kernel")
     cache = max(of.l2_bytes or 0 if of else 0 for of in (result.ceilings('gpu'), explain.machine_of(got.result.gpu)))
     wrong = compare(row, found, cache)
-    print(*wrong, *([] if tensor else ['flops of tensor cores are not counted: this ncu has no counter of them']),
+    print(*wrong, *(f'this ncu has no counter {metric}' for metric in lacks if metric not in TENSOR),
+          *(['flops of tensor cores are not counted: this ncu has no counter of them'] if TENSOR <= {*lacks} else []),
           *([] if cache else ['DRAM is not judged: the size of L2 is not known']), f'{path}: with counters', sep='\n')
     return INVALID if wrong else VALID

@@ -11,7 +11,6 @@ from typing import NamedTuple, Optional
 
 from .. import Json
 
-
 FOREIGN = ('LD_PRELOAD', 'LD_AUDIT', 'ROOFTOP_INPUTS')  # variables that bring code or inputs that are not a program's
 
 
@@ -168,8 +167,7 @@ def environment() -> Json:
     return {'host': platform.node(), 'system': system(), 'kernel': platform.release(), 'machine': platform.machine(),
             'cpu': cpu(), 'cores': len(os.sched_getaffinity(0)), 'memory_bytes': memory()[0], 'gpus': gpus(),
             'governors': governors(), 'interconnect': interconnect(),
-            'load': round(os.getloadavg()[0], 2), 'mpi': launcher(),
-            'python': platform.python_version(),
+            'load': round(os.getloadavg()[0], 2), 'mpi': launcher(), 'python': platform.python_version(),
             'variables': {name: value for name, value in sorted(os.environ.items())
                           if re.match(r'(OMP|KMP|GOMP|OMPI_MCA|PRTE_MCA|CUDA|NVIDIA(?!_REQUIRE)|NCCL|UCX|'
                                       r'SLURM_(N|CPU|GPU|JOB_NUM)|KOKKOS|OPENBLAS|MKL|LD_|GLIBC_TUNABLES|MALLOC_|ROOFTOP_)', name)}}

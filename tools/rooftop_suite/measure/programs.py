@@ -30,7 +30,6 @@ from . import machine
 EXTENTS = {'nekbone': ('elements', 'degree'), 'alya-rhs': ('cells',), 'fun3d-mcpi': ('surface', 'layers'),
            'gfnn-wave': ('elements',)}
 
-
 GRACE = 10.0  # seconds between asking and killing
 
 Tick = Callable[[float], None]

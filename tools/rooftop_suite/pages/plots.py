@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Callable
 
 from ..cli import complain
-from ..results.explain import Budget, verdict
+from ..results.explain import WAITS, Budget, verdict
 from ..results.figures import Rung, short
 
 if TYPE_CHECKING:
@@ -27,8 +27,9 @@ COLOURS = {'ink': '#1b1d1f', 'soft': '#55595e', 'grid': '#dedfda', 'paper': '#ff
 SPREAD = 10.0  # per cent: windows that differ by more make a rung UNSTEADY
 CREDITED = 'GFlop/s of credited work'
 NEAR = 3.0  # per cent: farther dots are drawn nearer
-PARTS = {'memory': 'cpu', 'arithmetic': 'cuda', 'L2': 'ink', 'shared memory': 'bad', 'launches': 'kokkos',
-         'messages': 'openacc', 'sums': 'soft', 'unexplained': 'grid'}  # colours of a budget
+PARTS = {'memory': 'cpu', 'arithmetic': 'cuda', 'L2': 'ink', 'shared memory': 'bad', 'instructions': 'band',
+         **dict(zip(WAITS, ('ink', 'cpu', 'bad', 'kokkos', 'cuda', 'openacc'))), 'launches': 'kokkos', 'grid barriers': 'soft',
+         'messages': 'openacc', 'sums': 'soft', 'unexplained': 'grid'}  # colours of a budget; of waits the outline's
 KINDS = {'cpu': 'CPU', 'cuda': 'CUDA', 'kokkos': 'Kokkos', 'openacc': 'OpenACC'}
 SIGNS = 'osD^vP'  # of ladders
 INK, SOFT, GRID, BAND = (COLOURS[name] for name in ('ink', 'soft', 'grid', 'band'))
@@ -190,16 +191,17 @@ def budget(name: str, title: str, budgets: Sequence[Budget]) -> str:
         left = [0.0] * len(budgets)
         for part in shown:
             shares = [100 * one.parts[part] / one.seconds for one in budgets]
-            ax.barh(range(len(budgets)), shares, 0.66, left, color=COLOURS[PARTS[part]], label=part)
+            ax.barh(range(len(budgets)), shares, 0.66, left, label=part, edgecolor=COLOURS[PARTS[part]],
+                    color=COLOURS['paper' if part in WAITS else PARTS[part]])
             left = [a + b for a, b in zip(left, shares)]
         ax.axvline(100, color=INK, linewidth=0.8)
         ax.set_xlabel('% of the measured time', loc='right')
         ax.spines['left'].set_visible(False)
-        ax.legend(loc='lower left', bbox_to_anchor=(0, 1.01), ncol=3)
+        ax.legend(loc='lower left', bbox_to_anchor=(0, 1.01), ncol=2)
 
     said = '; '.join(f'{one.rung.name}: {verdict(one)}' for one in budgets)
     return drawn(name, title, f'Bars of the parts of the time, one per rung. {said}',
-                24 * len(budgets) + 54 + 19 * math.ceil(len(shown) / 3), draw)
+                24 * len(budgets) + 54 + 19 * math.ceil(len(shown) / 2), draw)
 
 
 # ---- The roofline ----

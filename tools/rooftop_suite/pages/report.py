@@ -144,5 +144,4 @@ class Report:
         title = f'Rooftop on {on}' if on else 'Rooftop'
         return render('report.html', title=title, lead=join(lead, ' · '), sections=sections,
                       headline=self.headline(), about=self.about(), flags=evidence.flags, folder=evidence.here,
-                      purposes=PURPOSES,
-                      environment=self.environment())
+                      purposes=PURPOSES, environment=self.environment())

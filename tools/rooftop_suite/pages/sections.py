@@ -164,8 +164,7 @@ class Section:
             ('spread', [percent(row.spread) for _, row in rows])],
             'The highest of all samples counts.' + (
                 f' Values are of one of {ranks} ranks, all running at the same time.' if ranks > 1 else ''))
-        return parts.part('The roofline', join([rooflines(self.app, result),
-                                                             parts.details('The ceilings', ceilings)]))
+        return parts.part('The roofline', join([rooflines(self.app, result), parts.details('The ceilings', ceilings)]))
 
     def budgets(self) -> Markup:
         """Where the time goes, if the programs said their work by kernels."""

@@ -22,7 +22,6 @@ APPS = ('nekbone', 'alya-rhs', 'fun3d-mcpi', 'gfnn-wave')  # of an official run;
 VERDICTS = ('VALID', 'UNSTEADY', 'NOT CONVERGED', 'INVALID')  # from the best to the worst
 RIGHT = VERDICTS[:2]  # those of right answers
 
-
 # The least that published results are timed for: windows, and seconds of each window and of the warm-up.
 WINDOWS, WINDOW, WARM_UP = 5, 10.0, 3.0
 

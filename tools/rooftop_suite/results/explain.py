@@ -1,8 +1,9 @@
 """`rooftop explain RESULT`: where the time of each rung goes, by its least work and the ceilings of the same job.
 
 Nothing is fitted to the rung. A kernel takes the longest of its times in memory, in arithmetic and, where `rooftop
-counters` has been, in L2 and shared memory; the next is hidden behind it: shown, not added. Launches, messages and sums come on top. What is then left of the measured time is
-unexplained; if nothing is left, the rung is better than the model. docs/running.md has the equation.
+counters` has been, in other units; the next is hidden behind it: shown, not added. Launches, messages and sums come on
+top, with counters also tails and waits of kernels. What is then left of the measured time is unexplained; if nothing is
+left, the rung is better than the model. docs/running.md has the equation.
 """
 import argparse
 import functools
@@ -17,7 +18,14 @@ from . import Ceilings, Program, disk, figures
 from .records import Mismatch, check
 
 ARITHMETIC = {'fp64': 'fma64_flop_per_s', 'fp32': 'fma32_flop_per_s', 'fp16-tensor': 'fma16_tensor_flop_per_s'}
-COUNTED = {'L2': 'l2_bytes', 'shared memory': 'shared_bytes'}  # by rooftop counters; ceilings are these, per second
+# By rooftop counters: the member, its ceiling, and what one takes of that. A warp's FP32 FMA is an instruction of 64
+# flops, and where a multiprocessor has 128 lanes (sm_86, and all since) it issues no instruction faster.
+COUNTED = {'L2': ('l2_bytes', 'l2_bytes_per_s', 1), 'shared memory': ('shared_bytes', 'shared_bytes_per_s', 1),
+           'instructions': ('instructions', 'fma32_flop_per_s', 64)}
+WAITS = {'tails': 'tail_seconds', 'waits for memory': 'memory_wait_seconds', 'waits for shared memory': 'shared_wait_seconds',
+         'waits at barriers': 'barrier_wait_seconds', 'waits for dependences': 'issue_wait_seconds',
+         'sleeping': 'sleep_seconds'}  # by rooftop counters; tails: a multiprocessor has no block
+LEFT = (*WAITS, 'unexplained')  # what no ceiling is of
 CACHES = {'cpu': ('l1', 'l2', 'llc'), 'gpu': ('l2', 'llc')}
 OF_A_CORE = ('l1', 'l2')  # of a CPU
 
@@ -66,12 +74,16 @@ def fits(touched: float, machine: Ceilings, processor: str, threads: int) -> str
 # ---- Budgets ----
 
 class Line(NamedTuple):
-    """Seconds of a kernel in a unit of the app, by COUNTED and two more; 0 where a ceiling is not known."""
+    """Seconds of a kernel in a unit of the app, by COUNTED and two more; 0 where a ceiling is not known. By counters: dram,
+    of its traffic; seen, of the kernel; waits, of the parts of that by WAITS."""
     kernel: str
     of: dict[str, float]
     fma: str  # the ceiling of its arithmetic
     launches: float
-    dram: float  # of the traffic that was counted
+    barriers: float  # of the grid
+    dram: float
+    seen: float
+    waits: dict[str, float]
 
     @property
     def bound(self) -> str:
@@ -84,6 +96,14 @@ class Line(NamedTuple):
     @property
     def hidden(self) -> float:
         return sorted(self.of.values())[-2]
+
+    @property
+    def rest(self) -> dict[str, float]:
+        """Returns what no unit explains of the kernel, by WAITS: tails first, the rest in proportion to the waits."""
+        left = max(0.0, self.seen - self.longest - self.barriers)
+        tail, waiting = min(left, self.waits['tails']), sum(self.waits.values()) - self.waits['tails']
+        return {name: tail if name == 'tails' else (left - tail) * seconds / waiting if waiting else 0.0
+                for name, seconds in self.waits.items()}
 
 
 class Traffic(NamedTuple):
@@ -113,14 +133,20 @@ class Budget:
 
     @property
     def parts(self) -> dict[str, float]:
-        """Returns seconds, none negative, whose sum without `better` is the time."""
+        """Returns seconds, none negative, whose sum without `better` is the time. ncu runs each kernel alone, with empty
+        caches: what it saw of WAITS counts as far as the run has room for it."""
         parts = {**{name: sum(line.longest for line in self.lines if line.bound == name) for name in self.lines[0].of},
-                 'launches': sum(line.launches for line in self.lines), **self.waits}
-        return {**parts, 'unexplained': max(0.0, self.seconds - sum(parts.values()))}
+                 'launches': sum(line.launches for line in self.lines),
+                 'grid barriers': sum(line.barriers for line in self.lines), **self.waits}
+        left = max(0.0, self.seconds - sum(parts.values()))
+        waits = {name: sum(line.rest[name] for line in self.lines) for name in WAITS}
+        share = min(1.0, left / (sum(waits.values()) or math.inf))
+        parts |= {name: share * seconds for name, seconds in waits.items()}
+        return {**parts, 'unexplained': max(0.0, left - share * sum(waits.values()))}
 
     @property
     def better(self) -> float:
-        modelled = sum(seconds for name, seconds in self.parts.items() if name != 'unexplained')
+        modelled = sum(seconds for name, seconds in self.parts.items() if name not in LEFT)
         return max(0.0, modelled - self.seconds)
 
 
@@ -179,10 +205,15 @@ def budget(rung: figures.Rung, result: figures.Result) -> Optional[Budget]:
         of = {'memory': work.calls * (work.read_bytes + work.written_bytes) / rate / program.ranks if rate else 0.0,
               'arithmetic': work.calls * work.flop / (getattr(here, fma, None) or math.inf) / program.ranks}
         seen = counters.get(work.kernel)
-        for name, moved in COUNTED.items():
-            of[name] = (getattr(seen, moved, None) or 0.0) / (getattr(here, f'{moved}_per_s') or math.inf)
+        for name, (member, ceiling, times) in COUNTED.items():
+            of[name] = times * (getattr(seen, member, None) or 0.0) / (getattr(here, ceiling) or math.inf)
         dram = (seen.read_bytes + seen.written_bytes) / (here.bandwidth()[0] or math.inf) if seen else 0.0
-        lines.append(Line(work.kernel, of, fma, (seen.calls if seen else work.calls) * launch, dram))
+        calls = seen.calls if seen and work.launches in (None, 1) else work.calls * (work.launches or 1)
+        if work.barriers and not here.grid_barrier_s:
+            left_out.append('barriers of the grid')
+        barriers = work.calls * (work.barriers or 0.0) * (here.grid_barrier_s or 0.0)
+        waited = {name: float(getattr(seen, member, None) or 0.0) for name, member in WAITS.items()}
+        lines.append(Line(work.kernel, of, fma, calls * launch, barriers, dram, getattr(seen, 'seconds', None) or 0.0, waited))
     if not all(getattr(here, line.fma, None) for line in lines):
         left_out.append(f'arithmetic, of which not all has a ceiling here ({rung.precision})')
     return Budget(rung, rung.seconds, here, lines, cache, rate, touched, traffic, waits, left_out)
@@ -200,7 +231,7 @@ def table(one: Budget, scale: float) -> list[str]:
     columns = {name: [line.of[name] for line in lines] for name in names}
     columns |= {'hidden': [line.hidden for line in lines], 'launches': [line.launches for line in lines]}
     if one.rung.row.counters:
-        columns['DRAM, counted'] = [line.dram for line in lines]
+        columns |= {'DRAM, counted': [line.dram for line in lines], 'by ncu': [line.seen for line in lines]}
     texts = [figures.column([value or None for value in column], scale) for column in columns.values()]
     return aligned([['kernel', *columns], *([line.kernel, *row] for line, *row in zip(lines, *texts))], (0,))
 

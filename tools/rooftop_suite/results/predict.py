@@ -59,11 +59,11 @@ def time_there(one: Budget, sheet: Optional[Machine], there: Machine, threads: i
     """Returns the time of a rung there. sheet: of the machine of the result, if there is one."""
     of = sheet if sheet and there.source == 'data sheet' else one.here
     factors = {'memory': memory_factor(one, of, there, threads),
-               **{name: factor(f'{moved}_per_s', of, there) for name, moved in explain.COUNTED.items()}}
+               **{name: factor(ceiling, of, there) for name, (_, ceiling, _) in explain.COUNTED.items()}}
     kernels = sum(max(seconds * (factors[name] if name in factors else factor(line.fma, of, there))
                       for name, seconds in line.of.items()) for line in one.lines)
-    parts = one.parts
-    rest, unexplained = parts['launches'] + parts['messages'] + parts['sums'], parts['unexplained']
+    rest = sum(one.parts[name] for name in ('launches', 'grid barriers', 'messages', 'sums'))
+    unexplained = sum(one.parts[name] for name in explain.LEFT)
     if one.better:  # the model is too long by the same factor there
         whole = (kernels + rest) * one.seconds / (one.kernels + rest)
         return Time(kernels, whole, whole, whole)
@@ -116,7 +116,7 @@ def apart(there: Machine, traffic: Traffic, measured: int, ranks: int) -> tuple[
 
 def scaling(one: Budget, got: Time, there: Machine, measured: int, ranks: list[int]) -> list[str]:
     """Returns lines of weak scaling."""
-    own = got.kernels + one.parts['launches'] + one.parts['unexplained']
+    own = got.kernels + sum(one.parts[name] for name in ('launches', 'grid barriers', *explain.LEFT))
     alone = got.whole * own / (own + one.parts['messages'] + one.parts['sums'])
     scale, unit = figures.time_unit([alone])
     rows = [['ranks', unit, 'messages', 'sums', 'efficiency']]
