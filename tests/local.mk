@@ -154,7 +154,7 @@ tests/common/tests_gfnn_wave_nodes-nodes.o: CC = $(RT_MPI_CC)
 # Scripts, and whatever else tests read: helpers, suppressions, the GPU record.
 EXTRA_DIST += $(rt_gpu_scripts) $(rt_scripts) \
 	$(wildcard $(foreach e,py sh tsv supp,$(srcdir)/tests/*.$e) $(srcdir)/tests/*/*.h $(srcdir)/tests/*/*.sh $(srcdir)/tests/*/*.py $(srcdir)/tests/*/*.supp $(srcdir)/tests/mutants/*.txt \
-	$(srcdir)/tests/fuzz/*.c $(srcdir)/tests/suite/*.c $(srcdir)/tests/suite/samples/*.json $(srcdir)/tests/suite/unit/*.py)
+	$(srcdir)/tests/fuzz/*.c $(srcdir)/tests/suite/*.c $(srcdir)/tests/suite/samples/*.json $(srcdir)/tests/suite/unit/*.py $(srcdir)/tests/suite/unit/*.txt)
 
 TEST_EXTENSIONS = .sh
 SH_LOG_COMPILER = bash

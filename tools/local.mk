@@ -23,8 +23,7 @@ dist_drawings_DATA = $(wildcard $(srcdir)/docs/lessons/drawings/*.svg)
 EXTRA_DIST += $(wildcard $(srcdir)/docs/lessons/exercises/*/*.md) # they need the source tree anyway
 machinesdir = $(pkgdatadir)/inputs/machines
 dist_machines_DATA = $(wildcard $(srcdir)/inputs/machines/*.json)
-referencedir = $(pkgdatadir)/docs/reference
-dist_reference_DATA = $(wildcard $(srcdir)/docs/reference/*.json)
+EXTRA_DIST += inputs/record.json # the steps of rooftop record
 
 EXTRA_DIST += tools/gpu-record tools/mypy.ini tools/version-gen $(filter-out %/__pycache__,$(wildcard $(srcdir)/tools/train-gfnn/*))
 
@@ -70,11 +69,13 @@ check-types:
 	    echo "check-types: SKIPPED, mypy is missing (pip install mypy)"; \
 	fi
 
-# The ladders that the lessons quote, run here and recorded in docs/reference; the results are left in ladders.tmp.
-ladders: $(bin_PROGRAMS)
-	@$(rt_python) -m rooftop_suite.course.recorded . $(LADDERS)
+# The figures and the picture of the pages, from the records in docs/reference; rooftop record makes one.
+docs:
+	@$(rt_python) -m rooftop_suite.pages.quoted
+	-@$(rt_python) $(srcdir)/tools/rooftop report $(srcdir)/docs/reference/h200/lesson-nekbone.json \
+	    --output $(srcdir)/docs/ladder-nekbone.svg
 
 manifest:
 	@$(rt_python) -m rooftop_suite.measure.source manifest '$(srcdir)'
 
-.PHONY: check-types ladders manifest rt_dist_version
+.PHONY: check-types docs manifest rt_dist_version

@@ -39,7 +39,7 @@ static void check_by_hand(const char *name, double flops, double workspace)
     rt_run_destroy(&run);
 }
 
-/* Checks that --size small on a CPU is the mesh that it was when docs/reference/small.json was
+/* Checks that --size small on a CPU is the mesh that it was when docs/reference/h200 was
  * made. Catches a judge that keeps more fields beside those of cpu-closed, which needs most. */
 static void check_small(void)
 {

@@ -189,7 +189,7 @@ static void check_default(const char *settings, const char *want)
     rt_run_destroy(&run);
 }
 
-/* Checks that --size small is the problem of docs/reference/small.json. Catches a judge that keeps
+/* Checks that --size small is the problem of docs/reference/h200. Catches a judge that keeps
  * more arrays beside those of the rung `vector`, which needs most. */
 static void check_small(void)
 {

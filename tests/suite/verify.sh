@@ -40,10 +40,11 @@ ends 0 $rooftop table run copy
 says "copy: nekbone is left out: its file is missing or was changed"
 [ "$(grep -c VALID out)" = 4 ] || fail "not four rows: $(cat out)"
 
-# --- the reference that ships: a manifest alone ---
-ends 0 $rooftop verify "$here/docs/reference/small.json"
-says "a manifest alone: none of the 11 results that it names is here"
-ends 0 $rooftop table "$here/docs/reference/small.json" faster
+# --- the manifest of the reference that ships, alone ---
+cp "$here/docs/reference/h200/run.json" small.json
+ends 0 $rooftop verify small.json
+says "a manifest alone: none of the"
+ends 0 $rooftop table small.json faster
 [ "$(grep -c 'NVIDIA H200 .* VALID' out)" = 6 ] || fail "the reference has no rows: $(cat out)"
 ends 0 $rooftop table run faster result.json --csv table.csv
 [ "$(awk 'NR == 2 { print $1, $2, $8, $9, $10, $11, $12 }' out)" = "nekbone faster VALID 2.2 0.4074 2.107 0.08" ] || fail "the best is not the first: $(cat out)"
@@ -58,7 +59,7 @@ awk '/^A  run$/ { a = NR } /^B  faster$/ { b = NR } / 2.00 +2.20 +1.100 +1.4 % +
      END { exit !(row && a && b == a + 1) }' out || fail "not in the order of the files: $(cat out)"
 ends 0 $rooftop compare run faster --ladders
 [ "$(grep -c faster$ out)" = 4 ] || fail "no rungs of ladders: $(cat out)"
-ends 0 $rooftop compare "$here/docs/reference/small.json" "$here/docs/reference/small.json"
+ends 0 $rooftop compare small.json small.json
 says "geometric mean of 4 apps: 1.000"
 
 # --- the real thing: written by C, judged by Python ---

@@ -1,8 +1,5 @@
-"""The lessons as pages and slides; their drawings; and their figures, which are those recorded."""
+"""The lessons as pages and slides, and their drawings."""
 import importlib
-import json
-import os
-import pathlib
 import re
 import sys
 import unittest
@@ -12,14 +9,11 @@ from unittest import mock
 import helper
 from helper import SOURCE
 from rooftop_suite import Fault, results
-from rooftop_suite.course import drawings, lesson_page, lessons, recorded
+from rooftop_suite.course import drawings, lesson_page, lessons
 from rooftop_suite.pages import plots
 from test_explain import WORK
 
 needs_packages = unittest.skipUnless(find_spec('jinja2'), 'no Jinja2')
-LESSONS = SOURCE / 'docs' / 'lessons'
-
-
 without_plots = mock.patch.object(plots, 'missing', lambda: 'No plots in this test: they take seconds.')
 
 
@@ -33,7 +27,7 @@ class Pages(unittest.TestCase):
         whole = helper.whole_lesson('gfnn-wave')  # the longest ladders
         page = lesson_page.html(whole)
         self.assertLess(len(page.encode()), 160000)
-        self.assertIsNone(re.search(r'ladders\.json#|{{[^}]*\|', page))  # links to figures have become their text
+        self.assertIsNone(re.search(r'\.json#|{{[^}]*\|', page))  # links to figures have become their text
         self.assertEqual(page.count('id="rung-'), len(whole.pages))
         code = re.findall('What changed since|The functions to look at', page)
         self.assertGreaterEqual(len(code), len(whole.pages) / 2)
@@ -116,7 +110,6 @@ class Pages(unittest.TestCase):
         self.assertEqual(re.findall(r'^([\w-]+): ', said, re.M), [rung['name'] for rung in made['rungs'][:2]])
         for app in results.APPS:
             self.assertRegex(lessons.read(app).where, r'\w')
-            self.assertNotRegex(lessons.read(app).where, r'\d (?:%|us|ms|GB|TB)')
 
     def test_words_for_waiting(self):
         rung = next(one.rung for one in self.lesson.pages if one.kind == 'cpu' and one.rung)
@@ -159,45 +152,3 @@ class Drawings(unittest.TestCase):
     def test_a_new_app_has_a_lesson(self):
         for section in lessons.text_of(SOURCE / 'tools/rooftop_suite/template/lesson.md').split('\n## ')[1:]:
             drawings.parsed(lessons.lesson_in(section.partition('\n')[2], 'template').drawing)
-
-
-class Figures(unittest.TestCase):
-    def test_figures_are_those_recorded(self):
-        """Every link to a recorded figure has its text: python3 -m rooftop_suite.course.recorded brings them up to date."""
-        for name in recorded.LESSONS:
-            text = (LESSONS / f'{name}.md').read_text()
-            for said, key in recorded.LINK.findall(text):
-                self.assertEqual(' '.join(said.split()), recorded.text_of(key), f'{name}: {key}')
-            self.assertEqual(recorded.refreshed(text), text)
-        for key in ('nekbone.nothing', 'nothing.global', 'nekbone.global.nothing', 'nekbone.global/nothing',
-                    'nekbone.global:nothing'):
-            self.assertRaises(Fault, recorded.text_of, key)
-
-
-class Recording(helper.InFolder):
-    def test_keep(self):
-        """What was recorded of other ladders stays, as does one that fails; a disturbed rung is not recorded."""
-        before = recorded.rows()
-        for name, how in (('nekbone@core', ''), ('nekbone@343', 'unsteady'), ('nekbone@lines', 'fail')):
-            with mock.patch.dict(os.environ, STANDIN=how):
-                recorded.run('two', 'bin', [name])
-        with mock.patch.object(recorded, 'shipped', lambda *path: path[-1]), \
-                mock.patch.object(recorded, 'refresh', lambda: None):
-            pathlib.Path('ladders.json').write_text(json.dumps(before[:2]))
-            self.assertEqual(recorded.keep('two'), ['nekbone@core'])
-            kept = json.loads(pathlib.Path('ladders.json').read_text())
-        self.assertEqual([row['name'] for row in kept], sorted([before[0]['name'], before[1]['name'], 'nekbone@core']))
-        plain = next(row['rungs'] for row in kept if row['name'] == 'nekbone@core')[0]
-        self.assertAlmostEqual(plain['seconds_per_unit'], 0.014927, 6)  # 8 x 8 x 8 of 7 x 7 x 7 elements
-        recorded.ladders.cache_clear()
-        self.assertRaisesRegex(Fault, 'no ladder', recorded.run, 'two', 'bin', ['nothing'])
-
-    def test_every_ladder_is_run(self):
-        """make ladders runs whatever the lessons quote."""
-        for lesson in recorded.LESSONS:
-            for _, key in recorded.LINK.findall((LESSONS / f'{lesson}.md').read_text()):
-                self.assertIn(key.partition('.')[0], recorded.RUNS)
-
-
-if __name__ == '__main__':
-    unittest.main()

@@ -11,7 +11,7 @@ from typing import Optional
 from ..measure.programs import extents
 from ..pages import plots
 from ..results import explain, figures
-from . import drawings, lessons, recorded
+from . import drawings, lessons
 
 NEAR = 0.6  # of a ceiling: less, and something else sets the time
 MOST_CODE = 25  # lines per rung
@@ -123,7 +123,7 @@ def timers(rung: figures.Rung, result: figures.Result) -> list[str]:
         if len(path) == 2 and row.seconds and row.calls:
             share = row.bytes / row.seconds / rung.bandwidth if rung.bandwidth else 0
             moved = 'in a cache' if share > figures.MOST else f'{100 * share:.0f} %' if share else ''
-            lines.append(f'{100 * row.seconds / whole:6.1f} %  {recorded.time_text(row.seconds * ranks / row.calls):>8}  '
+            lines.append(f'{100 * row.seconds / whole:6.1f} %  {figures.time_text(row.seconds * ranks / row.calls):>8}  '
                          f'{moved:>12}  {path[1]}')
     return [f'{"of time":>8}  {"per call":>8}  {"of bandwidth":>12}', *lines] if lines else []
 

@@ -8,7 +8,7 @@ from typing import Optional
 
 from .. import USAGE, Fault
 from ..results import explain, figures
-from . import lessons, recorded
+from . import lessons
 from .tasks import Task
 
 FILE = 'prediction'
@@ -60,12 +60,12 @@ def marked(predicted: float, rung: figures.Rung, budget: Optional[explain.Budget
     measured = rung.seconds or math.nan
     off = round(abs(predicted - measured) / measured, 3)  # as it is said
     marks = next(marks for most, marks in MARKS if off <= most)
-    said = [f'predicted {recorded.time_text(predicted)}, measured {recorded.time_text(measured)} per {rung.unit}: '
+    said = [f'predicted {figures.time_text(predicted)}, measured {figures.time_text(measured)} per {rung.unit}: '
             f'{100 * off:.1f} % {"longer" if predicted > measured else "shorter"}', f'marks: {marks}']
     if budget and marks != 'full':
         hidden = sum(line.hidden for line in budget.lines)
         parts, wide = {**budget.parts, 'hidden (which does not count)': hidden}, abs(predicted - measured)
         near = min((part for part in parts if parts[part]), key=lambda part: abs(math.log(parts[part] / wide)))
-        said.append(f'hint: of the budget, {near}, {recorded.time_text(parts[near])}, is nearest to the difference of '
-                    f'{recorded.time_text(wide)}')
+        said.append(f'hint: of the budget, {near}, {figures.time_text(parts[near])}, is nearest to the difference of '
+                    f'{figures.time_text(wide)}')
     return said + (explain.said(budget) if budget else [])

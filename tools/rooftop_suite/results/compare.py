@@ -23,7 +23,7 @@ PEAK = '(peak)'
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('files', nargs='+', metavar='FILE', help='results, folders of rooftop run, or the '
-                        'run.json of one, such as docs/reference/small.json; all others are compared with the first')
+                        'run.json of one, such as docs/reference/h200/run.json; all others are compared with the first')
     parser.add_argument('--ladders', action='store_true', help='with the rungs of ladders')
 
 

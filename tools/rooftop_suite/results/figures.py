@@ -135,3 +135,9 @@ def time_unit(values: Sequence[Optional[float]]) -> tuple[float, str]:
     middle = statistics.median(good) if good else 1
     return next((scale, name) for scale, name in ((1, 's'), (1e-3, 'ms'), (1e-6, 'µs'), (1e-9, 'ns'))
                 if middle >= scale or scale == 1e-9)
+
+
+def time_text(seconds: float) -> str:
+    """Returns a time in the unit that suits it, in plain characters."""
+    scale, unit = time_unit([seconds])
+    return f'{short(seconds / scale)} {unit.replace("µ", "u")}'
