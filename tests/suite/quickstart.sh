@@ -12,7 +12,7 @@ stand_in() { printf '#!/bin/sh\ncase "$*" in *" -n") exit ;; esac\necho "${0##*/
 stand_in bin/dpkg-query 'printf installed'
 stand_in bin/apt-get ''
 stand_in bootstrap ''
-stand_in configure 'echo "#define RT_CUDA_ARCHS \"80,90\"" >config.h; echo "  BLAS  no: it is a test"; exit ${BAD_CONFIGURE:-0}'
+stand_in configure 'echo "$*" >configured; echo "#define RT_CUDA_ARCHS \"80,90\"" >config.h; echo "  BLAS  no: it is a test"; exit ${BAD_CONFIGURE:-0}'
 stand_in bin/make 'echo "  CC  x.o"'
 stand_in apps/nekbone/nekbone 'echo THE TABLE; exit ${BAD_TABLE:-0}'
 stand_in tools/rooftop ''
@@ -27,6 +27,7 @@ starts() {
 starts 0 --yes -- --with-cuda
 [ ! -s err ] || fail "it complains: $(cat err)"
 [ "$did" = "bootstrap,configure,make apps/nekbone/nekbone,nekbone,make,rooftop run,rooftop report," ] || fail "it did: $did"
+[ "$(cat configured)" = "--without-kokkos --with-cuda" ] || fail "configure got: $(cat configured)"
 for n in 1 2 3 4 5 6 7 8; do grep -q "^\[$n/8\] .* (about [0-9][0-9]* \(s\|min\))" out || fail "step $n: $(cat out)"; done
 sed -n '/^THE TABLE/,$p' out | grep -q '^\[6/8\] Compile the other apps' || fail "the table is not shown first: $(cat out)"
 grep -q 'without BLAS: it is a test' out || fail "it does not say what was left out: $(cat out)"
@@ -37,6 +38,7 @@ BAD_CONFIGURE=1 starts 1 --yes
 grep -q 'BLAS  no: it is a test' out && grep -q "quickstart.log$" err || fail "a failure without the end of the log: $(cat out err)"
 starts 0 check --yes
 [ "$did" = "bootstrap,configure,make check TESTS=,make check," ] || fail "check did: $did"
+[ "$(cat configured)" = "" ] || fail "the tests are without: $(cat configured)"
 starts 2 chekc
 # A folder that make would misread is refused before anything is written.
 for name in "it's" 'a$b' 'a\b' $'a\tb' 'a"b' 'a:b' 'a=b' 'a#b'; do

@@ -37,6 +37,12 @@ def aligned(rows: Sequence[Sequence[str]], words: Container[int]) -> list[str]:
                       for i, (cell, width) in enumerate(zip(row, widths))).rstrip() for row in rows]
 
 
+def without_empty(heads: Sequence[str], rows: Sequence[Sequence[Any]], words: int) -> tuple[list[str], list[list[Any]], int]:
+    """Returns heads and rows without the columns that hold nothing but dashes, and how many of the first `words` are left."""
+    kept = [i for i, column in enumerate(zip(*rows)) if set(column) - {'-', '–', ''}]
+    return [heads[i] for i in kept], [[row[i] for i in kept] for row in rows], sum(i < words for i in kept)
+
+
 class Fault(Exception):
     """Something the user can mend: cli.main prints it as one line and ends with its status."""
 

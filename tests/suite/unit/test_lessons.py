@@ -101,6 +101,12 @@ class Pages(unittest.TestCase):
                          'An H200 has 4300\nGB/s: and? And on this machine, with 25.0 GB/s and 59.0 '
                          'GFlop/s?')
         self.assertEqual(lesson_page.question(first, 'How many bytes?'), 'How many bytes?')
+        first.rung.row.bytes_per_unit, first.rung.row.flop_per_unit = 176.0, 154.0
+        asked = 'An H200 has 4.3 TB/s and 33000\nGFlop/s'
+        self.assertRegex(lesson_page.least(first.rung, asked), '0.875 flops per byte x 25.0 GB/s are 21.9 GFlop/s, .* memory is the limit here. ')
+        first.rung.bandwidth = 118.5e9
+        self.assertRegex(lesson_page.least(first.rung, asked), 'arithmetic is the limit here, and not memory as on')
+        self.assertNotIn('and not', lesson_page.least(first.rung, 'How many bytes?'))
 
     def test_where_the_time_goes(self):
         """The first and the fastest rung of each ladder, with what to look for, which has no figure that is typed."""

@@ -10,28 +10,37 @@ import shlex
 
 from .. import INVALID, USAGE, VALID, Fault, results, source_tree
 from ..cli import minutes, seconds
-from ..measure import programs
+from ..measure import machine, programs
 from ..measure.progress import Line
 from ..results import disk, figures
 from . import lesson_page, lessons
 from .lesson_page import Page
 
+CACHES = 4  # times the last-level caches: a problem that they do not hold
 ALIKE = 0.4  # of the lines: with less in common, functions are shown and no diff
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add('app', metavar='APP', help=', '.join(results.APPS))
-    add('--size', choices=results.SIZES, help="of the problem (default: the program's)")
+    add('--size', choices=results.SIZES, help="of the problem (default: the program's, or on a CPU one beyond its "
+        'caches)')
     add('--device', metavar='LIST', help='cpu, or GPU ordinals, as the programs take it')
     add('--seconds', type=seconds, metavar='S', help="of timing per rung (default: the program's)")
     add('--into', metavar='DIR', help='folder for the lesson (default: climb-APP)')
-    add('--result', metavar='FILE', help='run nothing: the lesson of a result of --ladder --json, of any machine')
+    add('--result', metavar='FILE', help='run nothing: the lesson of a result of --ladder --json, or of '
+        'a folder of rooftop run, of any machine')
     add('--slides', action='store_true', help='write slides.html too, without network or script')
     programs.add_arguments(parser)
 
 
 # ---- The ladder, run ----
+
+def fits_caches(program: str, words: list[str]) -> bool:
+    """Returns whether a CPU's caches would hold much of the problem, so that its bytes cost less than the lesson says."""
+    needed = programs.preview([program, '--ladder', *words]).memory
+    return programs.bytes_of(needed) < CACHES * machine.last_cache()
+
 
 def run_ladder(program: str, words: list[str], folder: str) -> figures.Result:
     """Returns the ladder's result."""
@@ -90,7 +99,13 @@ def main(args: argparse.Namespace) -> int:
     disk.make_folder(folder)
     given = (('size', args.size), ('device', args.device), ('seconds', args.seconds))
     words = [f'--{name}={value}' for name, value in given if value is not None] + args.passed
-    result = figures.Result(results.load(args.result, results.Program)) if args.result else run_ladder(program, words, folder)
+    on_cpu = args.device == 'cpu' or not programs.has_gpu(program)
+    words += ['--size=small'] if on_cpu and not (args.size or args.passed or args.result) and fits_caches(program, words) else []
+    if args.result:
+        step = os.path.join(args.result, f'ladder-{args.app}.json')
+        result = figures.Result(results.load(step if disk.exists(step) else args.result, results.Program))
+    else:
+        result = run_ladder(program, words, folder)
     if result.program.program != args.app:
         raise Fault(USAGE, f'--result {args.result}: of {result.program.program}, not of {args.app}')
     pages = pages_of(args.app, result, program)

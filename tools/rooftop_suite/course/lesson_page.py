@@ -15,7 +15,7 @@ from . import drawings, lessons
 
 NEAR = 0.6  # of a ceiling: less, and something else sets the time
 MOST_CODE = 25  # lines per rung
-RATE = re.compile(r'\d\s(?:GB/s|TB/s|GFlop/s|TFlop/s)')
+RATE = re.compile(r'([\d.]+)\s([GT])(B|Flop)/s')
 
 
 @dataclass(repr=False, eq=False)
@@ -85,14 +85,21 @@ def limiter(rung: figures.Rung, threads: int) -> str:
     return f'latency: neither ceiling is near; it waits for {waits}'
 
 
-def least(rung: figures.Rung) -> str:
-    """Returns how long the work of a rung takes at least on this machine, by each ceiling."""
+def least(rung: figures.Rung, asked: str = '') -> str:
+    """Returns what this machine's ceilings allow a rung. asked: a question, which may name those of another machine."""
     if not (rung.bandwidth and rung.fma and rung.row.bytes_per_unit and rung.row.flop_per_unit):
         return ''
     by = [rung.row.bytes_per_unit / rung.bandwidth, rung.row.flop_per_unit / rung.fma]
     scale, unit = figures.time_unit(by[:1])
-    return f"By this machine's ceilings: at least {figures.short(by[0] / scale)} {unit} per {rung.unit} for its " \
-           f'bytes, {figures.short(by[1] / scale)} {unit} for its flops.'
+    intensity = rung.row.flop_per_unit / rung.row.bytes_per_unit
+    there = {of: float(value) * (1e12 if giga == 'T' else 1e9) for value, giga, of in RATE.findall(asked)}
+    here, other = ('memory' if intensity * bandwidth < fma else 'arithmetic' for bandwidth, fma in (
+        (rung.bandwidth, rung.fma), (there.get('B', rung.bandwidth), there.get('Flop', rung.fma))))
+    said = [figures.short(value) for value in (intensity, rung.bandwidth / 1e9, intensity * rung.bandwidth / 1e9, rung.fma / 1e9,
+                                               by[0] / scale, by[1] / scale)]
+    side = f', and not {other} as on the machine of the question: the balance is on the other side' if other != here else ''
+    return f"By this machine's ceilings: {said[0]} flops per byte x {said[1]} GB/s are {said[2]} GFlop/s, and arithmetic allows " \
+           f'{said[3]}: {here} is the limit here{side}. The bytes of one {rung.unit} take at least {said[4]} {unit}, its flops {said[5]}.'
 
 
 def measured(rung: Optional[figures.Rung]) -> list[str]:
@@ -139,7 +146,7 @@ def machine(lesson: Lesson, one: Page) -> list[tuple[str, str]]:
         return [(f'{rung.verdict} here: it was not timed.', '\n'.join(failed))]
     named = '; '.join(measured(rung)) or 'verified, not timed'
     disturbed = f' ({"; ".join(rung.row.disturbed)})' if rung.row.disturbed else ''
-    said = [(least(rung), ''), (f'On this machine: {named}.', ''),
+    said = [(least(rung, one.lesson.predict if one.lesson else ''), ''), (f'On this machine: {named}.', ''),
             (f'{rung.verdict}, {len(rung.row.checks)} checks held{disturbed}. What limits it here: '
              f'{limiter(rung, lesson.result.program.threads)}.', '')]
     said.append(('Where the time goes:' if rung.row.profile else '', '\n'.join(timers(rung, lesson.result))))

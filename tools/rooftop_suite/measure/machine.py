@@ -87,6 +87,12 @@ def cpu() -> str:
     return found[1] if found else platform.machine()
 
 
+def last_cache() -> int:
+    """Returns bytes of all last-level caches together; 0 if they are not known."""
+    found = {read(f'{at}/shared_cpu_list'): read(f'{at}/size') for at in glob.glob('/sys/devices/system/cpu/cpu*/cache/index3')}
+    return sum(int(size.rstrip('K\n') or 0) << 10 for size in found.values())
+
+
 def governors() -> list[str]:
     """Returns the frequency governors of the cores, each once."""
     return sorted({read(path).strip() for path in glob.glob('/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor')})

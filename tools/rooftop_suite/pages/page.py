@@ -3,8 +3,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .. import ENVIRONMENT, Fault
-from ..results.figures import DASH
+from .. import ENVIRONMENT, Fault, without_empty
 
 try:
     import jinja2
@@ -37,6 +36,5 @@ def inline(name: str, value: object) -> Markup:
 
 def listed(columns: Columns, under: object = '', words: int = 1) -> Markup:
     """Returns a table of columns. One that holds nothing but dashes is left out."""
-    full = [(head, cells) for head, cells in columns if set(cells) - {DASH, ''}]
-    words -= sum(not set(cells) - {DASH, ''} for _, cells in columns[:words])
-    return Markup(parts.table([head for head, _ in full], list(zip(*(cells for _, cells in full))), under, words))
+    heads, rows, words = without_empty([head for head, _ in columns], list(zip(*(cells for _, cells in columns))), words)
+    return Markup(parts.table(heads, rows, under, words))

@@ -4,11 +4,12 @@ import functools
 import html
 import importlib
 import io
+import itertools
 import math
 import re
 import statistics
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Union
 
 from ..cli import complain
 from ..results.explain import WAITS, Budget, verdict
@@ -102,7 +103,7 @@ def of_page(text: str, name: str, title: str, what: str) -> str:
            text[text.index('>') + 1:]
 
 
-def kinds_of(rungs: Sequence[Rung]) -> list[str]:
+def kinds_of(rungs: Sequence[Union[Rung, 'Bar']]) -> list[str]:
     return [kind for kind in KINDS if any(rung.kind == kind for rung in rungs)]
 
 
@@ -130,12 +131,22 @@ def named(ax: 'Axes', names: Sequence[str]) -> None:
 
 # ---- The climb ----
 
-def climb(name: str, title: str, rungs: Sequence[Rung]) -> str:
-    """Returns bars of the figure of merit, the first rung on top."""
+class Bar(NamedTuple):
+    """A machine's run, where a rung is one of many machines."""
+    name: str
+    fom: Optional[float]
+    verdict: str
+    kind: str
+    step: str = ''
+
+
+def climb(name: str, title: str, rungs: Sequence[Union[Rung, Bar]], apart: float = 20) -> str:
+    """Returns bars of the figure of merit, the first rung on top; logarithmic where the longest is more than `apart` times the
+    shortest."""
     values = [rung.fom / 1e9 for rung in rungs if rung.fom]
     if not values:
         return ''
-    log = max(values) > 20 * min(values)
+    log = max(values) > apart * min(values)
     low = 10.0 ** math.floor(math.log10(min(values) / 1.5)) if log else 0.0
 
     def draw(ax: 'Axes') -> None:
@@ -160,7 +171,7 @@ def climb(name: str, title: str, rungs: Sequence[Rung]) -> str:
         legend(ax, kinds_of(rungs))
 
     said = '; '.join(f'{rung.name}: {short(rung.fom / 1e9) if rung.fom else rung.verdict}' for rung in rungs)
-    return drawn(name, title, f'Bars of {CREDITED}, one per rung. {said}',
+    return drawn(name, title, f'Bars of {CREDITED}. {said}',
                 24 * len(rungs) + 54 + of_legend(kinds_of(rungs)), draw)
 
 
@@ -176,6 +187,26 @@ def ticks(axis: Any, room: float) -> None:
         axis.set_major_locator(ticker.MaxNLocator(most, steps=(1, 2, 5, 10)))
     axis.set_major_formatter(lambda value, at: plain(value))
     axis.set_minor_locator(ticker.NullLocator())
+
+
+# ---- Many machines ----
+
+def cascade(lines: dict[str, list[float]]) -> str:
+    """Returns a line per app of per cents, the highest first; '' of fewer than two machines."""
+    most = max(map(len, lines.values()))
+    if most < 2:
+        return ''
+
+    def draw(ax: 'Axes') -> None:
+        for sign, colour, (label, line) in zip(itertools.cycle(SIGNS), itertools.cycle(PARTS.values()), lines.items()):
+            ax.plot(range(1, len(line) + 1), line, f'{sign}-', color=COLOURS[colour], label=printable(label))
+        ax.set(xlim=(0.8, most + 0.2), ylim=(0, 105), xticks=range(1, most + 1))
+        ax.set_xlabel('machines, the highest share first', loc='right')
+        ax.text(0, 1.02, '% of the fastest rung', transform=ax.transAxes)
+        ax.legend(loc='lower left', bbox_to_anchor=(0, 1.1), ncol=2)
+
+    said = '; '.join(f'{label}: {", ".join(map(short, line))} %' for label, line in lines.items())
+    return drawn('cascade', 'The portable rungs, machine by machine', said, 250 + 19 * math.ceil(len(lines) / 2), draw)
 
 
 # ---- The budget ----

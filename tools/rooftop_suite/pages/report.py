@@ -22,17 +22,17 @@ BUILD = ('cpu', 'threads', 'gpu', 'mpi', 'kokkos', 'kokkos_backend', 'compiler',
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('folder', metavar='DIR', help='of rooftop run; or the JSON of a ladder, for its picture')
-    parser.add_argument('--output', metavar='FILE', help='the page (default DIR/report.html; of a ladder '
-                        'LADDER.svg)')
+    parser.add_argument('folder', metavar='DIR', help='of rooftop run, or an archive of one; or the JSON of a ladder, for its picture')
+    parser.add_argument('--output', metavar='FILE', help='the page (default DIR/report.html; of an archive '
+                        'ARCHIVE.html, of a ladder LADDER.svg)')
 
 
 def main(args: argparse.Namespace) -> int:
     """Returns VALID once the page is written, whatever verdict is in it."""
-    if os.path.isfile(args.folder):
+    if os.path.isfile(args.folder) and not disk.is_archive(args.folder):
         return picture(args.folder, args.output)
     page = Report(Evidence(args.folder)).page()
-    path = args.output or os.path.join(args.folder, 'report.html')
+    path = args.output or (f'{args.folder}.html' if disk.is_archive(args.folder) else os.path.join(args.folder, 'report.html'))
     disk.save_bytes(path, page.encode('utf-8', 'replace'))
     print(f'report: {path}; {page.count(plots.BEGIN)} plots')
     return VALID
@@ -98,7 +98,7 @@ class Report:
             ('100 solves', [scaled(rung.foms[1]) for rung in rungs]),
             ('spread', [percent(rung.spread if len(rung.windows) > 1 else None) for rung in rungs]),
             ('share of ceiling', [f'{percent(s[0][0])} of {s[0][1]}' if s else DASH for s in shares]),
-            *(powers(rungs) if rungs else [])],
+            *powers(rungs)],
             parts.of_headline(), words=4) if rungs else Markup()
         return join([rows, parts.missing(f'Not measured: {", ".join(without)}.') if without else ''])
 

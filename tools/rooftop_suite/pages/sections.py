@@ -1,7 +1,6 @@
 """The section of an app in a report: ladder, roofline, noise, checks, picture, commands."""
 import base64
 import copy
-import os
 import shlex
 from collections.abc import Sequence
 from typing import Optional
@@ -22,12 +21,12 @@ MOST_PICTURE = 8 << 20  # bytes of a file that is drawn for the page
 
 
 def powers(rungs: Sequence[Rung]) -> Columns:
-    """Returns columns of watts, joules per unit, and GFlop/s of credited work per watt; none if nothing was read from a meter."""
+    """Returns columns of watts, joules per unit, and GFlop/s of credited work per watt."""
     unit = rungs[0].unit if len({rung.unit for rung in rungs}) == 1 else 'unit'
     rows = [rung.row for rung in rungs]
     return [('W', [short(row.watts) if row.watts else DASH for row in rows]),
             (f'J per {unit}', [f'{row.joules_per_unit:.3g}' if row.joules_per_unit else DASH for row in rows]),
-            ('GFlop/s per W', [scaled(row.flop_per_joule) for row in rows])] if any(row.watts for row in rows) else []
+            ('GFlop/s per W', [scaled(row.flop_per_joule) for row in rows])]
 
 
 # ---- Figures ----
@@ -210,7 +209,7 @@ class Section:
 
     def picture(self) -> Markup:
         names = [f'{self.app}-picture.{end}' for end in ('vti', 'vtu')]
-        name = next((name for name in names if os.path.lexists(self.evidence.file(name))), '')
+        name = next((name for name in names if disk.exists(self.evidence.file(name))), '')
         if not name:
             return Markup()
         try:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Optional, TypeVar, Union
 
-from .. import INVALID, Fault, Json
+from .. import INVALID, USAGE, Fault, Json
 from . import disk
 from .records import Mismatch, Record, check
 
@@ -110,8 +110,8 @@ def record_of(value: Json) -> AnyResult:
 # ---- Reading ----
 
 def manifest_of(path: str) -> str:
-    """Returns the path of a folder's manifest, or of the file that is given."""
-    return os.path.join(path, 'run.json') if os.path.isdir(path) else path
+    """Returns the path of the manifest of a folder or an archive of one, or of the file that is given."""
+    return os.path.join(path, 'run.json') if os.path.isdir(path) or disk.is_archive(path) else path
 
 
 def read(path: str, nonce: Optional[str] = None) -> AnyResult:
@@ -130,6 +130,9 @@ K = TypeVar('K', Program, Run)
 
 def load(path: str, kind: type[K], nonce: Optional[str] = None) -> K:
     """Returns the record of this kind in a file; Fault if the file holds another kind."""
+    if manifest_of(path) != path:
+        steps = ', '.join(os.path.join(path, step.json) for step in Folder.open(path).steps)
+        raise Fault(USAGE, f'{path}: a folder of many results: name one of {steps}')
     record = read(path, nonce)
     if not isinstance(record, kind):
         raise Fault(INVALID, f'{path}: not the result of a {kind.__name__.lower()}')
@@ -171,7 +174,7 @@ class Folder:
     @property
     def alone(self) -> bool:
         """Returns whether none of the results that the manifest names is here."""
-        return not any(os.path.lexists(self.file(step.json)) for step in self.steps)
+        return not any(disk.exists(self.file(step.json)) for step in self.steps)
 
     @property
     def steps(self) -> list[Step]:

@@ -1,6 +1,7 @@
 """What is in the results that a command is given, as rows: one per rung of a program's result, and one per app of a
 manifest whose results are not there. `table` prints rows, `compare` pairs those of two results.
 """
+import os
 import statistics
 from collections.abc import Iterator
 from typing import NamedTuple, Optional
@@ -54,6 +55,15 @@ class Row(NamedTuple):
     gflop_per_s_per_watt: Optional[float] = None
     energy_source: str = ''
     problem: Optional[Json] = None  # the options of the problem
+    ladder: str = ''
+    serial: str = ''  # says so of Kokkos on one thread
+    system: str = ''  # GPU and CPU
+    price: Optional[float] = None
+
+    @property
+    def name(self) -> str:
+        """The result without the folder that it is in."""
+        return os.path.basename(self.result.rstrip('/'))
 
 
 def noise_of(windows: list[float], spread: Optional[float]) -> float:
@@ -92,7 +102,7 @@ def rows_of_result(name: str, kind: str, program: Program, run: Optional[Run] = 
             fma32_gflop_per_s=giga(result.fma(on, 'fp32')), achieved_gb_per_s=giga(rung.bytes),
             achieved_gflop_per_s=giga(rung.flops), joules_per_unit=row.joules_per_unit, watts=row.watts,
             gflop_per_s_per_watt=giga(row.flop_per_joule if rung.fom else None), energy_source=row.energy_source,
-            problem={key: value for key, value in program.options.items() if key not in NOT_THE_PROBLEM}))
+            ladder=rung.ladder, serial=rung.serial, system=', '.join(filter(None, (program.gpu, program.cpu))), problem={key: value for key, value in program.options.items() if key not in NOT_THE_PROBLEM}))
     return rows
 
 
@@ -105,6 +115,7 @@ def rows_of_manifest(name: str, run: Run) -> list[Row]:
                 threads=None, **of_folder(run), app=app, run=kind, rung=row.rung or '', kind='', precision=row.precision,
                 declared=row.declared, verdict=row.verdict or 'no result', disturbed='',
                 fom_gflop_per_s=giga(row.fom if row.verdict == 'VALID' else None), spread=row.spread,
+                system=', '.join(dict.fromkeys(filter(None, (str(processor or ''), str(here.get('cpu') or ''))))),
                 noise=noise_of([], row.spread))
             for kind, summary in (('base', run.summary), ('peak', run.peak)) for app, row in summary.items()]
 

@@ -12,7 +12,7 @@ import math
 import statistics
 from typing import NamedTuple, Optional
 
-from .. import INVALID, USAGE, VALID, Fault, aligned, number, results
+from .. import INVALID, USAGE, VALID, Fault, aligned, number, results, without_empty
 from .collect import LEAST_NOISE, Row, found
 
 MOST_DRIFT = 0.10  # of the bandwidth of one processor between two runs
@@ -117,17 +117,16 @@ def compare(base: Side, other: Side) -> list[Pair]:
 
 def print_pairs(base: Side, other: Side, pairs: list[Pair]) -> None:
     """Prints a column per side, in the order of the command line: A, then B."""
-    power = any(pair.base.gflop_per_s_per_watt or pair.other.gflop_per_s_per_watt for pair in pairs)
     print(f'A  {base.path}\nB  {other.path}')
-    columns = ['GFlop/s', 'spread %', 'GB/s', 'GFlop/s per W'][:4 if power else 3]
-    heads = [f'{name} {side}' for name in columns for side in 'AB']
-    cells = [['app', 'rung', *heads[:2], 'B/A', 'noise', 'over 1', 'over 100', *heads[2:], 'verdict']]
-    cells += [[pair.app, pair.rung + '*' * pair.measured, *pair.cells('fom_gflop_per_s', '.2f'),
+    heads = [f'{name} {side}' for name in ('GFlop/s', 'spread %', 'GB/s', 'GFlop/s per W') for side in 'AB']
+    heads = ['app', 'rung', *heads[:2], 'B/A', 'noise', 'over 1', 'over 100', *heads[2:], 'verdict']
+    cells = [[pair.app, pair.rung + '*' * pair.measured, *pair.cells('fom_gflop_per_s', '.2f'),
                number(pair.ratio, '.3f'), number(pair.noise, '.1%'), *pair.with_setup(),
                *pair.cells('spread', '.1f', 100), *pair.cells('bandwidth_gb_per_s', '.0f'),
-               *(pair.cells('gflop_per_s_per_watt', '.3g') if power else []),
+               *pair.cells('gflop_per_s_per_watt', '.3g'),
                pair.verdict + f': {pair.why}' * (pair.why == WITHIN)] for pair in pairs]
-    for line, why in zip(aligned(cells, (0, 1, len(cells[0]) - 1)), ['', *(pair.why for pair in pairs)]):
+    heads, cells, _ = without_empty(heads, cells, 2)
+    for line, why in zip(aligned([heads, *cells], (0, 1, len(heads) - 1)), ['', *(pair.why for pair in pairs)]):
         print(f'  {line}' + (f'\n    {why}' if why not in ('', WITHIN) else ''))
     measured = [pair for pair in pairs if pair.measured]
     if len(measured) > 1:

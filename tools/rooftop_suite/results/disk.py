@@ -3,17 +3,28 @@
     create(path)                                 the one function that opens a file for writing
     save_bytes(path, data), save(path, value)    write a file whole or not at all; JSON
     read_bytes(path), parse(path)                what is in a regular file; a JSON object
+
+What is read may be in an archive of a folder, which then stands for the folder: FOLDER.tar.xz/run.json.
 """
 import errno
+import functools
 import hashlib
+import io
 import json
+import lzma
 import os
 import stat
-from typing import Any, BinaryIO
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import Any, BinaryIO, Callable
 
 from .. import ENVIRONMENT, Fault, Json, one_line
 
 MOST_BYTES = 64 << 20  # of a file that is read whole: a result has some 100 KB
+MOST_UNPACKED = 4 * MOST_BYTES  # of an archive
+ARCHIVES = ('.tar.gz', '.tgz', '.tar.xz', '.zip')
 
 
 def remove(path: str) -> None:
@@ -79,9 +90,51 @@ def save(path: str, value: Json) -> None:
 
 # ---- Reading ----
 
+def is_archive(path: str) -> bool:
+    return path.endswith(ARCHIVES) and os.path.isfile(path)
+
+
+def members(path: str) -> Iterator[tuple[str, int, Callable[[], bytes]]]:
+    """Yields (name, bytes, what reads it) of the files of an archive, without links and devices."""
+    data = io.BytesIO(read_bytes(path))
+    if path.endswith('.zip'):
+        with zipfile.ZipFile(data) as folder:
+            yield from ((one.filename, one.file_size, functools.partial(folder.read, one)) for one in folder.infolist())
+    else:
+        with tarfile.open(fileobj=data) as tar:
+            yield from ((one.name, one.size, file.read) for one in tar for file in [one.isreg() and tar.extractfile(one)] if file)
+
+
+@functools.lru_cache(maxsize=None)
+def unpacked(path: str) -> dict[str, bytes]:
+    """Returns the files beside the run.json in an archive, by name. They stay in memory, so a path in it leads nowhere."""
+    folders: dict[str, dict[str, bytes]] = {}
+    left = MOST_UNPACKED
+    try:
+        for name, size, content in members(path):
+            left -= size
+            if left < 0:
+                raise ValueError(f'more than {MOST_UNPACKED >> 20} MiB')
+            folders.setdefault(os.path.dirname(name), {})[os.path.basename(name)] = content()
+        found, = [files for files in folders.values() if 'run.json' in files] or [{}]
+    except (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, EOFError, OSError, RuntimeError, ValueError) as error:
+        raise OSError(errno.EINVAL, f'not an archive of one result folder: {error}', path) from None
+    return found
+
+
+def exists(path: str) -> bool:
+    folder, name = os.path.split(path)
+    return name in unpacked(folder) if is_archive(folder) else os.path.lexists(path)
+
+
 def read_bytes(path: str) -> bytes:
     """Returns the bytes of a regular file; OSError for anything else, such as a pipe, a device or a file that would
     fill the memory."""
+    folder, name = os.path.split(path)
+    if is_archive(folder):
+        if not exists(path):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        return unpacked(folder)[name]
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), 'rb') as file:
         info = os.fstat(file.fileno())
         if not stat.S_ISREG(info.st_mode):

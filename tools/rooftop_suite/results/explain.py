@@ -31,7 +31,7 @@ OF_A_CORE = ('l1', 'l2')  # of a CPU
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('result', metavar='RESULT', help='what a program wrote with --json')
+    parser.add_argument('result', metavar='RESULT', help='what a program wrote with --json, also FOLDER/STEP.json')
     parser.add_argument('--rung', metavar='NAME', help='that rung alone')
 
 

@@ -42,7 +42,7 @@ def judge_steps(folder: Folder, files: list[Judged], loaded: dict[str, Program])
             continue
         if step.state != 'done':
             yield f'{step.name}: {step.state}{": " if step.why else ""}{step.why}'
-        elif not os.path.lexists(path):
+        elif not disk.exists(path):
             yield f'{step.json} is missing'
         else:
             if not folder.whole(step):
@@ -117,7 +117,7 @@ def main(args: argparse.Namespace) -> int:
     files: list[Judged] = []
     given = []
     for path in map(results.manifest_of, args.files):
-        if not os.path.lexists(path):
+        if not disk.exists(path):
             raise Fault(USAGE, f'{path}: no such file')
         more = judge_all(path, args.nonce)
         files += more
