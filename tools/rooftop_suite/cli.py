@@ -24,6 +24,7 @@ class Command(NamedTuple):
 COMMANDS = {
     'doctor': Command('measure.doctor', 'what this machine and this build can do, and what to fix'),
     'run': Command('measure.run', 'run the four apps under the run rules: one result folder, one table'),
+    'record': Command('measure.record', 'run all that pages and papers say of a machine: one folder for docs/reference'),
     'verify': Command('results.verify', 'is a result whole and consistent, and what does it lack to be official'),
     'accept': Command('measure.accept', 'rerun a result briefly on this machine, and compare'),
     'compare': Command('results.compare', 'ratios of results, with their noise'),

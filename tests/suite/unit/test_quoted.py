@@ -11,7 +11,7 @@ from helper import SOURCE
 from rooftop_suite.pages import quoted
 
 EXCUSED = [line.split('\t') for line in (SOURCE / 'tests/suite/unit/unquoted.txt').read_text().splitlines() if line[0] != '#']
-NEKBONE = 'docs/reference/h200/lesson-nekbone.json'
+NEKBONE = 'docs/reference/h200/ladder-nekbone.json'
 
 
 class Pages(helper.InFolder):

@@ -4,7 +4,7 @@
     filled(page, text)        a page with the figures that are recorded
     loose(text)               figures of a page that are in no record, and calculations that are wrong
 
-A record is a folder docs/reference/MACHINE of `rooftop record`. [352 us](docs/reference/h200/lesson-nekbone.json#global)
+A record is a folder docs/reference/MACHINE of `rooftop record`. [352 us](docs/reference/h200/ladder-nekbone.json#global)
 names the result of a step and a rung of it, and then what of the rung:
 
     #global              seconds per unit              #global:ax        of a timer, per call

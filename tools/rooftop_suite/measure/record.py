@@ -1,0 +1,37 @@
+"""`rooftop record --into DIR`: all that the pages of this suite say of a machine, as one folder of `rooftop run`.
+
+An official run of size small, base and peak; the ladders that lessons and READMEs quote (inputs/record.json); and the runs
+of the papers (inputs/papers). docs/reference has such a folder per machine, from which `make docs` fills the pages.
+"""
+import argparse
+
+from .. import Json, results, shipped
+from ..results import disk, papers
+from . import programs, run
+
+PEAK = ['nekbone: --rung trilinear', 'fun3d-mcpi: --offdiagonal fp16']  # on a GPU
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    run.add_limits(parser)
+    add = parser.add_argument
+    add('--into', metavar='DIR', required=True, help='its folder; what is there of this record is kept')
+    add('--device', metavar='LIST', help='cpu, or GPU ordinals, as the programs take it')
+    add('--trial', action='store_true', help='in a few minutes, of size tiny, and not official')
+
+
+def options_of(args: argparse.Namespace) -> Json:
+    """Returns what `rooftop run` is to run."""
+    found = [programs.find(app, args.bindir) for app in results.APPS]
+    gpu = args.device != 'cpu' and any(map(programs.has_gpu, found))
+    steps: dict[str, str] = disk.parse(shipped('inputs', 'record.json'))
+    also = {name: text for name, text in steps.items() if gpu or '--device 0' not in text} if not args.trial else {}
+    for name in papers.names():
+        also.update(papers.read(name).steps('tiny' if args.trial else 'paper' if gpu else 'fits', gpu))
+    rules = {'size': 'tiny', 'seconds': 0.2} if args.trial else {'size': 'small', 'official': True}
+    return {**rules, 'no_ladders': True, **({'peak': PEAK} if gpu else {}), 'also': also,
+            **{name: getattr(args, name) for name in ('device', 'bindir') if getattr(args, name)}}
+
+
+def main(args: argparse.Namespace) -> int:
+    return run.carry_out(args.into, options_of(args), args)
