@@ -146,7 +146,7 @@ static bool wants(const rt_run_t *run, const char *ladder, const char *other)
 {
     const rt_options_t *opt = &run->opt;
     const rt_rung_t *rung = rt_run_asked(run);
-    return rung ? strcmp(rung->ladder, ladder) == 0 : !opt->only || strcmp(opt->only, other) != 0;
+    return rung ? strcmp(rung->ladder, ladder) == 0 : !opt->only || !strstr(opt->only, other);
 }
 
 bool mcpi_wants_flow(const rt_run_t *run)

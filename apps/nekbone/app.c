@@ -114,7 +114,7 @@ static bool solves(const rt_run_t *run)
     if (rung)
         return strcmp(rung->ladder, "solve") == 0;
     if (run->opt.ladder && run->opt.only)
-        return strcmp(run->opt.only, "solve") == 0;
+        return strstr(run->opt.only, "solve") != NULL;
     return config->precond == NEK_SCHWARZ;
 }
 

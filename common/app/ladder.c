@@ -58,9 +58,16 @@ const char *rt_rung_refuse_choice(const rt_rung_t *rung, const void *config, con
 
 bool rt_rung_is_on(const rt_rung_t *rung, const char *only)
 {
-    if (!only || (rung->ladder && strcmp(rung->ladder, only) == 0))
-        return true;
-    return strcmp(only, rt_rung_processor(rung) == RT_CUDA ? "gpu" : "cpu") == 0;
+    const char *names[] = {rung->ladder, rt_rung_processor(rung) == RT_CUDA ? "gpu" : "cpu"};
+    for (size_t n = 0; only && *only; only += n + (only[n] == ',')) {
+        bool found = false;
+        n = strcspn(only, ",");
+        for (int i = 0; i < 2; i++)
+            found |= names[i] && strlen(names[i]) == n && strncmp(only, names[i], n) == 0;
+        if (!found)
+            return false;
+    }
+    return true;
 }
 
 /* --- the whole ladder --- */

@@ -101,7 +101,8 @@ rt_kind_t rt_rung_processor(const rt_rung_t *rung);
 const rt_parameter_t *rt_rung_parameters(const rt_rung_t *rung, int *count);
 const char *rt_rung_refuse(const rt_rung_t *rung, const void *config, rt_text_t *why);
 const char *rt_rung_refuse_choice(const rt_rung_t *rung, const void *config, const int *choice);
-/* Returns whether it is on the ladder of that name, or on that processor (cpu, gpu). NULL: any. */
+/* Returns whether it is on the ladder of that name, on that processor (cpu, gpu), or on both (names with
+ * a comma between). NULL: any. */
 bool rt_rung_is_on(const rt_rung_t *rung, const char *only);
 
 /* Returns the first rung of the ladder that ladder[i] is on, if there are several; else 0. */

@@ -25,7 +25,7 @@ static const rt_opt_t common_options[] = {
             "run every rung that can run here, one after the other"),
     RT_TEXT(CONFIG, only, "only", "NAME", NULL,
             "run only a part of --ladder: the ladder of this name, in an app that has several (see "
-            "--list), or the rungs that run on the cpu or gpu"),
+            "--list), the rungs that run on the cpu or gpu, or those of both: assembly,gpu"),
     RT_FLAG(CONFIG, roofline, "roofline", NULL,
             "measure the paper's roofline, and each rung's share of it, over the paper's sizes"),
     RT_TEXT(CONFIG, size, "size", "NAME", NULL,

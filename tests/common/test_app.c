@@ -534,6 +534,7 @@ static void check_ladders(void)
     check_refused("--rung plain", RT_USAGE, "fast is in ladder.def, and work.c of fake has no row");
     tested = &fake;
     check_refused("--ladder --only cubes", RT_USAGE, "no such ladder; known: cpu, gpu");
+    check_refused("--ladder --only cpu,gpu", RT_USAGE, "no such ladder; known: cpu, gpu");
     check_refused("--ladder --only gpu", RT_ENVIRONMENT, "no rung can run this problem here");
 }
 
