@@ -169,9 +169,8 @@ void alya_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work);
 /* Adds the iterations of the pressure, known after a solve, to the work of a step. */
 void alya_work_pressure(const rt_run_t *run, double iterations, rt_work_t *work);
 void alya_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES]);
-/* Prints the ladder next to the paper's: flops, loads and stores, bytes, and times as ratios to B. */
+/* Prints, of the ladder `step`, the share of assembly, and what each rung is worth to a step. */
 void alya_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out);
-const char *alya_paper(const rt_run_t *run, const rt_rung_t *rung);
 /* Writes .vtu: the mesh with u and r. Collective. */
 void alya_picture(const void *solver, const char *path);
 void alya_dump(const void *solver, rt_dump_t *dump);

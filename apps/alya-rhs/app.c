@@ -190,7 +190,6 @@ static const rt_extras_t extras = {
     .picture_ends = ".vtu",
     .dump = alya_dump,
     .compare = alya_compare,
-    .paper = alya_paper,
     .roofline_cases = roofline_cases,
     .roofline_settings = "assemblies=3",
 };

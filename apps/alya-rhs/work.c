@@ -1,6 +1,6 @@
 /*
- * work.c - what an assembly must do, counted before anything is measured, with the paper's counters
- * for comparison.
+ * work.c - what an assembly must do, counted before anything is measured. inputs/papers/alya.json has
+ * it beside the paper's counters, with loads and stores counted in the same way.
  *
  * Every rung is credited with the same work: the closed form's flops, CREDITED per element, and the
  * least bytes: connectivity once (16 per element), x and u once (48 per node), r zeroed once and
@@ -19,31 +19,12 @@
 
 enum { VALUE = sizeof(double), CREDITED = 376 };
 
-/* The paper's counters of a rung: floating point operations, global and local loads and stores,
- * bytes from DRAM, and milliseconds of three assemblies. */
-typedef struct {
-    const char *name; /* NULL: not in the paper */
-    const char *text; /* for --roofline */
-    double flops, global, local, dram, ms;
-} paper_t;
-#define PAPER(name_, flops_, global_, local_, dram_, ms_, where_)                                \
-    {                                                                                            \
-        .name = name_, .text = name_ ": " #ms_ " ms for 3 assemblies, " where_, .flops = flops_, \
-        .global = global_, .local = local_, .dram = dram_, .ms = ms_                             \
-    }
-#define ON_A100(name, flops, global, local, dram, ms) \
-    PAPER(name, flops, global, local, dram, ms, "A100")
-#define ON_CPU(name, flops, global, local, dram, ms) \
-    PAPER(name, flops, global, local, dram, ms, "71 cores of Icelake")
-
 /* What a rung does per element. */
 typedef struct {
     const char *rung;
     double flops;
-    double global, local; /* loads, stores and atomic additions of a lane */
-    double streamed;      /* values of a workspace in main memory, each written and read once */
+    double streamed; /* values of a workspace in main memory, each written and read once */
     rt_arithmetic_t arithmetic; /* that most flops are done in; FP64 unless said */
-    paper_t paper;
 } model_t;
 
 /*
@@ -60,51 +41,27 @@ typedef struct {
  * multiply-add. So these are the flops of the machine code, which is straight-line (sm_90; AVX-512
  * by gcc 12). RSP: 674, of 823 as written.
  *
- * Other loads and stores: x and u 24, the four nodes 1, r 12 atomic additions on a GPU and 12 loads
- * and stores on a CPU; a row that is moved as one vector is 1. Copies to and from arrays
- * [value][lane] count with these arrays, which in cpu-RSP and cpu-closed are local. Spilled
- * registers and shared memory do not count. Patches, at half a patch node per element: nodes are
- * fetched 16 bytes at a time (kokkos: 8, and a 16-byte piece of the record per element); the sums
+ * Patches, at half a patch node per element: the sums
  * are 12 flops. In mixed most flops are FP32.
  */
 static const model_t models[] = {
-    {.rung = "reference", .flops = 1961, .global = 49},
-    {.rung = "cpu-B", .flops = 6413, .global = 9424, .paper = ON_CPU("B", 6316, 6055, 0, 261, 785)},
-    {.rung = "cpu-RS",
-     .flops = 812,
-     .global = 1144,
-     .paper = ON_CPU("RS", 1760, 2516, 0, 218, 244)},
-    {.rung = "cpu-RSP",
-     .flops = 629,
-     .global = 49,
-     .local = 72,
-     .paper = ON_CPU("RSP", 1249, 639, 0, 241, 122)},
-    {.rung = "cpu-closed", .flops = 371, .global = 17, .local = 72},
-    {.rung = "B",
-     .flops = 6413,
-     .global = 9412,
-     .streamed = 415,
-     .paper = ON_A100("B", 6293, 6218, 24, 23331, 3773)},
-    {.rung = "P",
-     .flops = 6413,
-     .global = 37,
-     .local = 9375,
-     .streamed = 415,
-     .paper = ON_A100("P", 6148, 483, 2593, 18721, 1536)},
-    {.rung = "RS",
-     .flops = 791,
-     .global = 1132,
-     .streamed = 95,
-     .paper = ON_A100("RS", 1663, 960, 0, 1170, 197)},
-    {.rung = "RSP", .flops = 674, .global = 37, .paper = ON_A100("RSP", 1391, 50, 71, 442, 68)},
-    {.rung = "RSPR", .flops = 674, .global = 37, .paper = ON_A100("RSPR", 1333, 71, 30, 150, 51)},
-    {.rung = "closed", .flops = CREDITED, .global = 37},
-    {.rung = "coalesced", .flops = CREDITED, .global = 29},
-    {.rung = "patch", .flops = CREDITED + 12, .global = 3},
-    {.rung = "mixed", .flops = 410, .global = 3, .arithmetic = RT_FMA32},
-    {.rung = "kokkos", .flops = CREDITED + 12, .global = 6},
-    {.rung = "openacc-B", .flops = 6413, .global = 9412, .streamed = 415},
-    {.rung = "openacc-RSPR", .flops = 674, .global = 37},
+    {.rung = "reference", .flops = 1961},
+    {.rung = "cpu-B", .flops = 6413},
+    {.rung = "cpu-RS", .flops = 812},
+    {.rung = "cpu-RSP", .flops = 629},
+    {.rung = "cpu-closed", .flops = 371},
+    {.rung = "B", .flops = 6413, .streamed = 415},
+    {.rung = "P", .flops = 6413, .streamed = 415},
+    {.rung = "RS", .flops = 791, .streamed = 95},
+    {.rung = "RSP", .flops = 674},
+    {.rung = "RSPR", .flops = 674},
+    {.rung = "closed", .flops = CREDITED},
+    {.rung = "coalesced", .flops = CREDITED},
+    {.rung = "patch", .flops = CREDITED + 12},
+    {.rung = "mixed", .flops = 410, .arithmetic = RT_FMA32},
+    {.rung = "kokkos", .flops = CREDITED + 12},
+    {.rung = "openacc-B", .flops = 6413, .streamed = 415},
+    {.rung = "openacc-RSPR", .flops = 674},
 };
 
 /* Returns the row of a rung, or NULL: on the ladder `step` that of the assembly. On a CPU Kokkos runs the
@@ -319,102 +276,39 @@ void alya_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
     bytes[RT_HOST] = fmax(bytes[RT_HOST], making_mesh(config, counts));
 }
 
-/* --- next to the paper --- */
-
-const char *alya_paper(const rt_run_t *run, const rt_rung_t *rung)
-{
-    const char *text = model_of(rung)->paper.text;
-    (void)run;
-    return text ? text : "";
-}
+/* --- how much of a step is assembly --- */
 
 static void cell(rt_table_t *t, double value, const char *format)
 {
     char text[32];
     snprintf(text, sizeof text, format, value);
-    rt_table_cell(t, "%s", value > 0 ? text : "-");
-}
-
-/* Returns the seconds of the rung of this ladder called B and of the same kind, 0 if it did not run. */
-static double seconds_of_b(const rt_outcome_t *outcomes, const rt_rung_t *rung)
-{
-    for (int i = 0; i < alya_app.n_rungs; i++) {
-        const rt_rung_t *other = outcomes[i].rung;
-        if (other && (other->kind == RT_CPU) == (rung->kind == RT_CPU) &&
-            alya_is_step(other) == alya_is_step(rung) && model_of(other)->paper.name &&
-            strcmp(model_of(other)->paper.name, "B") == 0)
-            return outcomes[i].verdict.valid ? outcomes[i].seconds_per_unit : 0;
-    }
-    return 0;
-}
-
-/* Prints how much of a step its three assemblies take, and what the climb is worth to the whole. */
-static void compare_steps(const rt_outcome_t *outcomes, FILE *out)
-{
-    rt_table_t *t = rt_table_new("<rung|ms per step|three assemblies|step-B / this|B / this");
-    for (int i = 0; i < alya_app.n_rungs; i++) {
-        const rt_outcome_t *o = &outcomes[i];
-        if (!o->rung || !alya_is_step(o->rung) || !o->verdict.valid || o->seconds_per_unit <= 0)
-            continue;
-        const double part = o->kernel_seconds / o->seconds_per_unit;
-        rt_table_cell(t, "%s", o->rung->name);
-        cell(t, 1e3 * o->seconds_per_unit, "%.4g");
-        cell(t, 100 * part, "%.0f %%");
-        cell(t, seconds_of_b(outcomes, o->rung) / o->seconds_per_unit, "%.2f");
-        const rt_rung_t *b =
-            rt_app_rung(&alya_app, o->rung->kind == RT_CPU ? "step-cpu-B" : "step-B");
-        cell(t, outcomes[b - alya_app.ladder].kernel_seconds / o->kernel_seconds, "%.2f");
-        rt_table_row(t);
-    }
-    fprintf(out,
-            "\na time step: how much of it its three assemblies take (the paper: up to 80 %% in "
-            "production), and what each rung is worth to a step and to an assembly\n\n");
-    rt_table_print(t, out);
-    rt_table_destroy(t);
-}
-
-static void compare_assemblies(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out)
-{
-    rt_table_t *t = rt_table_new("<rung|flop|paper|global ld/st|paper|local ld/st|paper|DRAM bytes|"
-                                 "paper|B / this|paper|<paper's rung");
-    const double E = alya_counts(run)->total_elements;
-    for (int i = 0; i < alya_app.n_rungs; i++) {
-        const rt_outcome_t *o = &outcomes[i];
-        if (!o->rung || alya_is_step(o->rung))
-            continue;
-        const model_t *m = model_of(o->rung);
-        const double b = seconds_of_b(outcomes, o->rung);
-        const bool cpu = o->rung->kind == RT_CPU;
-        rt_table_cell(t, "%s", m->rung);
-        cell(t, m->flops, "%.0f");
-        cell(t, m->paper.flops, "%.0f");
-        cell(t, m->global, "%.0f");
-        cell(t, m->paper.global, "%.0f");
-        cell(t, m->local, "%.0f");
-        cell(t, m->paper.local, "%.0f");
-        cell(t, rt_work_bytes(&o->work) / E, "%.0f");
-        cell(t, m->paper.dram, "%.0f");
-        cell(t, o->verdict.valid && o->seconds_per_unit > 0 ? b / o->seconds_per_unit : 0, "%.2f");
-        cell(t, m->paper.ms > 0 ? (cpu ? 785 : 3773) / m->paper.ms : 0, "%.2f");
-        rt_table_cell(t, "%s", m->paper.name ? m->paper.name : "not in the paper");
-        rt_table_row(t);
-    }
-    fprintf(
-        out,
-        "\nper element, by our model and by the paper's counters (tables I and II); B / this: how "
-        "many times as fast as B, here and there\n\n");
-    rt_table_print(t, out);
-    rt_table_destroy(t);
+    rt_table_cell(t, "%s", isfinite(value) && value > 0 ? text : "-");
 }
 
 void alya_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out)
 {
-    bool ran[2] = {false, false};
-    for (int i = 0; i < alya_app.n_rungs; i++)
-        if (outcomes[i].rung)
-            ran[alya_is_step(outcomes[i].rung)] = true;
-    if (ran[0])
-        compare_assemblies(run, outcomes, out);
-    if (ran[1])
-        compare_steps(outcomes, out);
+    rt_table_t *t = rt_table_new("<rung|ms per step|three assemblies|step-B / this|B / this");
+    int rows = 0;
+    for (int i = 0; i < alya_app.n_rungs; i++) {
+        const rt_outcome_t *o = &outcomes[i], *b;
+        if (!o->rung || !alya_is_step(o->rung) || !o->verdict.valid || o->seconds_per_unit <= 0)
+            continue;
+        b = &outcomes[rt_app_rung(&alya_app, o->rung->kind == RT_CPU ? "step-cpu-B" : "step-B") -
+                      alya_app.ladder];
+        rt_table_cell(t, "%s", o->rung->name);
+        cell(t, 1e3 * o->seconds_per_unit, "%.4g");
+        cell(t, 100 * o->kernel_seconds / o->seconds_per_unit, "%.0f %%");
+        cell(t, b->verdict.valid ? b->seconds_per_unit / o->seconds_per_unit : 0, "%.2f");
+        cell(t, b->kernel_seconds / o->kernel_seconds, "%.2f");
+        rt_table_row(t);
+        rows++;
+    }
+    (void)run;
+    if (rows > 0) {
+        fprintf(out,
+                "\na time step: how much of it its three assemblies take (the paper: up to 80 %% "
+                "in production), and what each rung is worth to a step and to an assembly\n\n");
+        rt_table_print(t, out);
+    }
+    rt_table_destroy(t);
 }

@@ -275,7 +275,6 @@ static const rt_extras_t extras = {.result = result,
                                    .picture_ends = ".vtu",
                                    .dump = mcpi_dump,
                                    .compare = mcpi_peers_compare,
-                                   .paper = mcpi_paper,
                                    .roofline_cases = roofline_cases,
                                    .roofline_settings = "sweeps=15"};
 

@@ -125,7 +125,6 @@ void mcpi_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict);
 void mcpi_verify_after(void *solver, rt_verdict_t *verdict);
 void mcpi_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work);
 void mcpi_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES]);
-const char *mcpi_paper(const rt_run_t *run, const rt_rung_t *rung);
 void mcpi_dump(const void *solver, rt_dump_t *dump); /* output/dump.c */
 
 /* Returns the rung cpu-simd: it runs everywhere, and is the fastest that does. */

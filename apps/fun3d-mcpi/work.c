@@ -1,5 +1,5 @@
 /*
- * work.c - what a sweep must do, counted before anything is measured; memory; the paper's figures.
+ * work.c - what a sweep must do, counted before anything is measured; memory.
  *
  * With N rows, B off-diagonal blocks, blocks of nb x nb, O in values of o bytes and dQ in values of
  * q bytes, one sweep reads and writes at least, in MB for the paper's mesh (N = 1,123,718, B =
@@ -186,19 +186,4 @@ void mcpi_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
     }
     kept += bytes[RT_HOST] + VALUE * c.nb * c.n + SMALL; /* s->R */
     bytes[RT_HOST] = fmax(making, kept + fmax(setting_up, 12 * field));
-}
-
-/* --- the slides' figures --- */
-
-/* 15 sweeps on a V100, of 900 GB/s by its data sheet. */
-const char *mcpi_paper(const rt_run_t *run, const rt_rung_t *rung)
-{
-    static const char *const text[][2] = {{"naive", "500 ms for 15 sweeps, 70 GB/s, V100"},
-                                          {"warp-shared", "48 ms for 15 sweeps, 716 GB/s, V100"},
-                                          {"warp-shuffle", "48 ms for 15 sweeps, 716 GB/s, V100"}};
-    (void)run;
-    for (size_t i = 0; i < sizeof text / sizeof *text; i++)
-        if (strcmp(text[i][0], rung->name) == 0)
-            return text[i][1];
-    return "";
 }

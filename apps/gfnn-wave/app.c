@@ -329,7 +329,6 @@ static const rt_extras_t extras = {
     .picture_ends = ".vti",
     .dump = gfnn_dump,
     .compare = gfnn_compare,
-    .paper = gfnn_paper,
     .roofline_cases = roofline_cases,
     .roofline_settings = "steps=1",
 };

@@ -265,33 +265,6 @@ static double isolated(void *solver, int calls)
     return rt_window_end(begin);
 }
 
-/* --- the paper's figures, next to ours --- */
-
-/* Returns the figures of Karp et al., section VI-B: share of the measured roofline on P100 and
- * V100, by elements. */
-static const char *paper(const rt_run_t *run, const rt_rung_t *rung)
-{
-    static const struct {
-        int64_t elements;
-        const char *layered;
-    } shares[] = {{1024, "P100 78 %, V100 77 %"},
-                  {2048, "P100 87 %, V100 84 %"},
-                  {4096, "P100 92 %, V100 88 %"}};
-    const nek_config_t *config = run->config;
-    int64_t elements = config->elements[0] * config->elements[1] * config->elements[2];
-    if (config->degree != 9)
-        return "";
-    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++)
-        if (elements == shares[i].elements && strcmp(rung->name, "layered") == 0)
-            return shares[i].layered;
-    /* section VI-A, averages over the sizes */
-    if (strcmp(rung->name, "global") == 0)
-        return "layered is 1.36x (P100), 1.10x (V100) of this";
-    if (strcmp(rung->name, "shared") == 0)
-        return "layered is 1.10x (P100), 1.06x (V100) of this";
-    return "";
-}
-
 static const char *const roofline_cases[] = {
     /* 64 to 4096 and 448 to 3584 elements: the paper's two machines */
     "degree=9 elements=4x4x4",    "degree=9 elements=8x4x4",    "degree=9 elements=8x8x4",
@@ -314,7 +287,6 @@ static const rt_extras_t extras = {
     .tune_point = tune_point,
     .isolated = isolated,
     .dump = nek_dump,
-    .paper = paper,
     .roofline_cases = roofline_cases,
     .roofline_settings = "communication=no",
 };

@@ -101,11 +101,9 @@ typedef struct {
     /* Adds the arrays of --dump: what the last solve, of draw 0, got and left, and what else it takes
      * to compute it. Adds constants to dump->index. Called before the solve too, to count bytes. */
     void (*dump)(const void *solver, rt_dump_t *dump);
-    /* Prints, after the table of --ladder, the app's own comparison of its rungs (such as the
-     * paper's ladder). outcomes[n_rungs]; rung NULL: did not run. Rank 0. */
+    /* Prints, after the table of --ladder, the app's own comparison of its rungs.
+     * outcomes[n_rungs]; rung NULL: did not run. Rank 0. */
     void (*compare)(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out);
-    /* Returns the paper's figure for a rung, "" if there is none: for --roofline. */
-    const char *(*paper)(const rt_run_t *run, const rt_rung_t *rung);
     /* The cases of --roofline, each "name=value name=value", NULL-terminated. They are run if the
      * user gave no extents; `roofline_settings` ("communication=no") are set for all of them. */
     const char *const *roofline_cases;

@@ -36,8 +36,6 @@ static void add_row(study_t *study, const rt_outcome_t *out, double roofline, co
     const rt_work_t *work = &out->work;
     double seconds = out->seconds_per_unit, rate = work->flops / seconds;
     double moved = rt_work_bytes(work) / work->bytes;
-    const rt_extras_t *extras = rt_app_extras(study->run->app);
-    const char *paper = extras->paper ? extras->paper(study->run, out->rung) : "";
     const rt_grade_t grade = rt_outcome_grade(out);
     const bool valid = grade < RT_GRADE_NOT_CONVERGED;
     study->grade = rt_grade_worse(study->grade, grade);
@@ -57,7 +55,6 @@ static void add_row(study_t *study, const rt_outcome_t *out, double roofline, co
             rt_table_cell(t, "-");
     }
     rt_table_cell(t, "%s", rt_grade_name(grade));
-    rt_table_cell(t, "%s", paper);
     rt_table_row(t);
     if (!valid || !study->rows)
         return;
@@ -68,7 +65,7 @@ static void add_row(study_t *study, const rt_outcome_t *out, double roofline, co
     rt_json_real(row, "roofline_seconds", roofline);
     rt_json_real(row, "share", roofline / seconds);
     rt_json_real(row, "share_by_bytes_moved", moved * roofline / seconds);
-    rt_json_text(row, "paper", paper);
+    rt_json_real(row, "credited_flop_per_unit", work->flops);
     rt_tuning_json(study->run, out->rung, row);
 }
 
@@ -121,7 +118,7 @@ static rt_table_t *new_table(const rt_app_t *app, const char *const *cases)
         rung = strlen(app->ladder[i].name) > rung ? strlen(app->ladder[i].name) : rung;
     return rt_table_new(rt_text(&columns,
                                 "<%-*s|<%-*s|us per iteration|GFlop/s|roofline GFlop/s|share|"
-                                "bytes moved / credited|share by bytes moved|<verdict |<paper",
+                                "bytes moved / credited|share by bytes moved|<verdict",
                                 (int)name, "case", (int)rung, "rung"));
 }
 

@@ -1,28 +1,9 @@
 /*
- * paper.c - the iterations of solves, and the paper's figures, for comparison.
+ * iterations.c - the iterations of solves, for comparison.
  */
 #include "config.h"
 #include <string.h>
 #include "apps/gfnn-wave/gfnn.h"
-
-/* The paper's figures for an A100, as shares of its peaks. */
-const char *gfnn_paper(const rt_run_t *run, const rt_rung_t *rung)
-{
-    static const struct {
-        const char *rung, *text;
-    } paper[] = {
-        {"cpu-coloured", "55 % of the FP64 peak, A100"},
-        {"cpu-atomic", "72 % of the FP64 peak, A100"},
-        {"cpu-recompute", "75 % of the FP64 peak, A100"},
-        {"recompute", "72 to 75 % of the FP64 peak, A100, by its own count"},
-        {"unrolled", "49 % of the FP32 peak, A100"},
-    };
-    (void)run;
-    for (size_t i = 0; i < sizeof paper / sizeof *paper; i++)
-        if (strcmp(paper[i].rung, rung->name) == 0)
-            return paper[i].text;
-    return "";
-}
 
 /* Prints solves only. The line of update has the iterations per step. */
 void gfnn_compare(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out)
