@@ -87,7 +87,6 @@ rt_scripts = \
 	tests/suite/verify.sh \
 	tests/common/many_ranks.sh \
 	tests/common/options.sh \
-	tests/nekbone/study.sh \
 	tests/nekbone/cli.sh \
 	tests/nekbone/tune.sh \
 	tests/suite/scale.sh \

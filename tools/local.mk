@@ -24,6 +24,8 @@ EXTRA_DIST += $(wildcard $(srcdir)/docs/lessons/exercises/*/*.md) # they need th
 machinesdir = $(pkgdatadir)/inputs/machines
 dist_machines_DATA = $(wildcard $(srcdir)/inputs/machines/*.json)
 EXTRA_DIST += inputs/record.json # the steps of rooftop record
+papersdir = $(pkgdatadir)/inputs/papers
+dist_papers_DATA = $(wildcard $(srcdir)/inputs/papers/*.json)
 
 EXTRA_DIST += tools/gpu-record tools/mypy.ini tools/version-gen $(filter-out %/__pycache__,$(wildcard $(srcdir)/tools/train-gfnn/*))
 
@@ -71,6 +73,7 @@ check-types:
 
 # The figures and the picture of the pages, from the records in docs/reference; rooftop record makes one.
 docs:
+	@$(rt_python) -m rooftop_suite.results.papers
 	@$(rt_python) -m rooftop_suite.pages.quoted
 	-@$(rt_python) $(srcdir)/tools/rooftop report $(srcdir)/docs/reference/h200/ladder-nekbone.json \
 	    --output $(srcdir)/docs/ladder-nekbone.svg

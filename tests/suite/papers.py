@@ -1,6 +1,6 @@
 """papers.py SOURCE BUILD: every command in the third column of docs/papers.md must end with 0, or with 3 where this machine or
 build lacks what it needs. Programs run on a tiny problem, those of MPI on two ranks; a rung that is not of CPUs has --dry-run
-added. A study runs one tiny point of its table. Wrong commands that are put into the text must all be found.
+added. Wrong commands that are put into the text must all be found.
 """
 import contextlib
 import functools
@@ -50,23 +50,16 @@ def suite(words):
     name = words[0]
     if name == 'compare':
         words = [name] + 2 * [os.path.join(source, 'tests/suite/samples/nekbone.json')]
-    elif name == 'study' and os.path.exists(words[1]):
-        with open(words[1], encoding='utf-8') as file:
-            text = re.sub(r'^(\w.*?) / .*?:', r'\1:', file.read(), flags=re.M)  # so short, none is compared
-        for option, value in zip(('elements', 'degree', 'iterations', 'seconds', 'tune-seconds'), ('2x2x2', 3, 3, 0.001, 0.02)):
-            text = re.sub(rf'--{option} \S+', f'--{option} {value}', text)
-        with open('tiny.study', 'w', encoding='utf-8') as file:
-            file.write(text)
-        into = words[1].replace('/', '-') + '-'.join(words[2:])
-        words = replaced([name, 'tiny.study', *words[2:]], f'--repeats 1 --into {into}')
+    elif name == 'reproduce':
+        words = replaced([word for word in words if word not in ('--size', 'long')], '--size tiny --into none') + ['--dry-run']
     elif name in ('climb', 'scale'):
         words = replaced(words, f'--seconds 0.001 --device cpu --into {name}-{words[1]}')
-    if name in ('study', 'scale'):
+    if name in ('reproduce', 'scale') and '--ranks' in words:
         words = replaced(words, '--ranks 1')
     programs_in = os.path.abspath('../bin') if words[:2] == ['scale', 'gfnn-wave'] else build  # stand-ins: else it takes 5 s
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-        status = cli.main(words + (['--bindir', programs_in] if name in ('study', 'scale', 'climb') else []) +
+        status = cli.main(words + (['--bindir', programs_in] if name in ('reproduce', 'scale', 'climb') else []) +
                           (['--', *TINY[words[1]].split()] if name == 'climb' else []))
     return status, said.getvalue()
 

@@ -10,11 +10,28 @@ for rung in nekbone,single,scalar nekbone,single,solve-cpu alya-rhs,single,cpu-c
 done
 # what the ladders print, and the tables that three of them are
 grep -q '"elements"' results/ladder-alya-rhs.json || fail "alya-rhs --json does not say how many elements"
-grep -q 'B / this' ladder-alya-rhs.out || fail "alya-rhs --ladder prints no comparison with the paper"
 for ladder in operator predictor solve; do
     grep -A 1 "^Ladder $ladder\$" ladder-gfnn-wave.out | grep -q '^One unit is one' || fail "gfnn-wave --ladder has no table of $ladder"
 done
 grep -q '^iterations to' ladder-gfnn-wave.out || fail "gfnn-wave --ladder says nothing on iterations"
+
+# every paper at tiny size; one run that is lost is made again, and no other
+tiny="reproduce --size tiny --force --into tiny --bindir $top"
+ends 0 $rooftop $tiny all
+says "alya: "
+grep -q '^| B: loads and stores per element | 6,055, Xeon 8360Y | 9,424 | 1.56 |' tiny/alya.md || fail "no row in $(cat tiny/alya.md)"
+grep -q '| CPU node | .* GFlop/s' tiny/karp.md || fail "no CPU node in $(cat tiny/karp.md)"
+rm tiny/karp-cpu-448.json
+ends 0 $rooftop $tiny --minutes 0 karp
+says "1 runs are missing: karp-cpu-448; the same command continues"
+grep -q '| CPU node | .* not here: not run yet' tiny/karp.md || fail "a lost run is still in $(cat tiny/karp.md)"
+ends 0 $rooftop $tiny karp
+[ "$(grep -c '"attempts": 2' tiny/run.json)" = 1 ] && [ -s tiny/karp-cpu-448.json ] || fail "not one run made again"
+sed -i 's/--degree 9 --iterations 5/--degree 9 --iterations 6/' tiny/run.json
+ends 2 $rooftop $tiny karp
+says "tiny has karp-cpu-448 with other options: give another --into"
+ends 2 $rooftop reproduce none
+ends 2 $rooftop $tiny karp --size long
 
 mkdir papers && ln -s "$here/inputs" papers/inputs
 (cd papers && "$python" "$here/tests/suite/papers.py" "$here" "$top") || fail "docs/papers.md"

@@ -2,7 +2,7 @@
 
 cli.py has the table of subcommands; each is a module of one of four packages:
 
-    measure/    finds and runs the programs, looks at the machine: doctor, run, accept, scale, study, counters
+    measure/    finds and runs the programs, looks at the machine: doctor, run, accept, scale, counters, reproduce
     results/    what a result is, whether it is whole and consistent, and what follows from it: verify, compare, table,
                 explain, predict
     pages/      results as pages and pictures: report, picture

@@ -39,7 +39,7 @@ COMMANDS = {
     'grade': Command('course.grade', 'is a solution right, and is it faster: one file, or a folder of a class', True),
     'scale': Command('measure.scale', 'an app over ranks or GPUs: efficiency, and where time goes'),
     'new-app': Command('measure.new_app', 'write the sources of a small app that works, to make another of it'),
-    'study': Command('measure.study', 'run the points of a table, such as the CRESTA study of auto-tuning, and compare'),
+    'reproduce': Command('measure.reproduce', "a paper's figures and tables on this machine, beside its values: a page"),
 }
 
 

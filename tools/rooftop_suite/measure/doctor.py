@@ -52,7 +52,7 @@ def check_programs(there: dict[str, str], bindir: Optional[str]) -> Findings:
 def check_libraries(program: str) -> Findings:
     """Says how fast the program's Kokkos and dgemm are. nekbone's own products are compared with dgemm."""
     for name, cure in (('Kokkos', 'a Kokkos with OpenMP or CUDA (Debian: libtrilinos-kokkos-dev has one thread)'),
-                       ('BLAS', 'libopenblas-dev (or BLIS, MKL): else `rooftop study` says nothing on dgemm')):
+                       ('BLAS', 'libopenblas-dev (or BLIS, MKL): else `rooftop reproduce cresta` says nothing on dgemm')):
         said = programs.version(program).get(name, 'not in this build')
         slow = said == 'not in this build' or said.endswith('Serial') or said.startswith(programs.SLOW_BLAS)
         yield Finding('NOTE' if slow else 'OK', name, said, f'install {cure}, then configure again' if slow else '')

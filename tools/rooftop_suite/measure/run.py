@@ -250,9 +250,19 @@ def carry_out(path: str, options: Json, args: argparse.Namespace) -> int:
     """Runs what these options ask for into the folder, or what is left of it. args: those of add_limits."""
     if args.dry_run:
         return list_steps(path, options)
+    folder = fill(path, options, args, f'rooftop run --into {shlex.quote(path)}')
+    run = folder.manifest
+    print_table(folder)
+    if run.state == 'complete' and status_of(run) != VALID:
+        cli.complain('no app has a figure of merit: run this again on a quiet machine')
+    return status_of(run)
+
+
+def fill(path: str, options: Json, args: argparse.Namespace, again: str) -> Folder:
+    """Returns the folder with the steps that these options ask for. again: the command that continues."""
     folder, made, held = open_folder(path, options)
     run = folder.manifest
-    hint = f'finished steps are kept: continue with rooftop run --into {shlex.quote(folder.path)}'
+    hint = f'finished steps are kept: continue with {again}'
     try:
         run.state = 'running'
         quiet.tell(f'results go to {folder.path}')
@@ -267,7 +277,4 @@ def carry_out(path: str, options: Json, args: argparse.Namespace) -> int:
         raise
     finally:
         os.close(held)
-    print_table(folder)
-    if run.state == 'complete' and status_of(run) != VALID:
-        cli.complain('no app has a figure of merit: run this again on a quiet machine')
-    return status_of(run)
+    return folder

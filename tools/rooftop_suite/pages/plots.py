@@ -319,6 +319,31 @@ def windows(name: str, title: str, rungs: Sequence[Rung]) -> str:
     return drawn(name, title, f'One dot per timed window. {said}', 20 * len(rungs) + 50, draw)
 
 
+# ---- Curves ----
+
+def curves(name: str, title: str, x: str, y: str, of: dict[str, dict[int, float]]) -> str:
+    """Returns a curve for each name over points, such as a paper has them; a legend of its own line for each."""
+    points, several = sorted({point for values in of.values() for point in values}), list(PARTS.values())
+
+    def draw(ax: 'Axes') -> None:
+        if points[-1] > 8 * points[0]:
+            ax.set_xscale('log')
+        for i, (label, values) in enumerate(of.items()):
+            ax.plot(list(values), list(values.values()), '-' + SIGNS[i % len(SIGNS)], label=label,
+                    color=COLOURS[several[i % (len(several) - 1)]], markersize=5)
+        ax.set_xticks(points, [plain(point) if i % math.ceil(len(points) / 7) == 0 else '' for i, point in enumerate(points)])
+        ax.minorticks_off()
+        ax.set_ylim(bottom=min(0.0, *(value for values in of.values() for value in values.values())))
+        ticks(ax.yaxis, 250)
+        ax.set_xlabel(x, loc='right')
+        ax.set_ylabel(y)
+        ax.legend(loc='lower left', bbox_to_anchor=(0, 1.01), ncol=1)
+
+    said = '; '.join(f'{label}: {", ".join(f"{short(abs(value))} at {point}" for point, value in values.items())}'
+                     for label, values in of.items())
+    return drawn(name, title, f'{y} over {x}. {said}', 270 + 19 * len(of), draw)
+
+
 # ---- Plots as files ----
 
 def first(plot: str) -> str:

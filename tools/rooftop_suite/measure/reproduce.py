@@ -1,0 +1,82 @@
+"""`rooftop reproduce PAPER`: what a paper's figures and tables are on this machine, beside them.
+
+The runs of inputs/papers/PAPER.json are steps of a folder of `rooftop run`; those that are not there are made, and a folder
+that has them all, such as a record, is only read. PAPER.html and PAPER.md in the folder have each figure and table.
+"""
+import argparse
+import os
+import shlex
+
+from .. import ENVIRONMENT, INVALID, USAGE, VALID, Fault, Json, cli
+from ..cli import count
+from ..pages import papers as pages
+from ..results import Folder, disk, papers
+from . import plan, programs, run
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    run.add_limits(parser)
+    parser.epilog = 'Exit status: 0; 1 a run is INVALID; 3 a run failed. What a machine cannot run is said in the page.'
+    add = parser.add_argument
+    add('paper', metavar='PAPER', choices=[*papers.names(), 'all'], help=f'{", ".join(papers.names())}, or all')
+    add('--size', choices=papers.SIZES, help="the paper's; fits: a CPU, in minutes; tiny: a test; long: every point of "
+        "cresta's study, hours (default: paper with a GPU, else fits)")
+    add('--into', metavar='DIR', help='result folder, of which only what is missing is run (default rooftop-papers-SIZE)')
+    add('--ranks', type=count, metavar='N', help='of MPI (default 1)')
+    add('--device', metavar='LIST', help='cpu, or GPU ordinals, as the programs take it')
+    programs.add_launcher(parser)
+
+
+def extend(path: str, more: dict[str, str]) -> None:
+    """Adds steps to a folder that is there. Fault if it has other steps of these names."""
+    folder = Folder.open(path)
+    settings = folder.manifest.settings
+    there = settings.get('also', {})
+    other = [name for name, text in more.items() if there.get(name, text) != text]
+    if other:
+        raise Fault(USAGE, f'{path} has {other[0]} with other options: give another --into')
+    new = {name: text for name, text in more.items() if name not in there}
+    if new:
+        settings['also'] = {**there, **new}
+        folder.manifest.steps = folder.steps + [step for step in plan.Plan(settings).rest() if step.name in new]
+        folder.save()
+
+
+def status_of(folder: Folder, mine: dict[str, str]) -> int:
+    """Returns the status of these steps: one that needs more memory than there is did not fail."""
+    failed = [step.exit for step in folder.steps if step.name in mine and step.state == 'failed' and step.exit != 4]
+    return VALID if not failed else INVALID if set(failed) & {VALID, INVALID} else ENVIRONMENT
+
+
+def main(args: argparse.Namespace) -> int:
+    options: Json = {name: getattr(args, name) for name in ('launcher', 'ranks', 'device', 'bindir') if getattr(args, name)}
+    wanted = [papers.read(name) for name in (papers.names() if args.paper == 'all' else [args.paper])]
+    made = plan.Plan(options)
+    size = args.size or ('paper' if made.gpu else 'fits')
+    into = args.into or f'rooftop-papers-{size}'
+    mine = {name: text for paper in wanted for name, text in paper.steps(size, made.gpu).items()}
+    if not mine:
+        raise Fault(USAGE, f'{args.paper} has no runs of the size {size}')
+    if args.dry_run:
+        return run.list_steps(into, {**options, 'base': False, 'also': mine})
+    if Folder.is_one(into):
+        extend(into, mine)
+    else:
+        options.update(base=False, also=mine)
+    folder = Folder.open(into) if Folder.is_one(into) else None
+    if not folder or any(step.name in mine and not folder.whole(step) for step in folder.steps):
+        folder = run.fill(into, options, args, f'rooftop reproduce {args.paper} --size {size} --into {shlex.quote(into)}')
+    for paper in wanted:
+        lines = papers.lines(paper, folder)
+        path = os.path.join(into, f'{paper.name}.md')
+        disk.save_bytes(path, pages.markdown(paper, lines, folder).encode('utf-8', 'replace'))
+        try:
+            disk.save_bytes(f'{path[:-3]}.html', pages.html(paper, lines, folder).encode('utf-8', 'replace'))
+            path = f'{path[:-3]}.html'
+        except Fault as fault:
+            cli.complain(str(fault))
+        print(f'{paper.name}: {sum(bool(line.values) for line in lines)} of {len(lines)} rows: {path}')
+    left = [step.name for step in folder.steps if step.name in mine and step.state != 'failed' and not folder.whole(step)]
+    if left:
+        print(f'{len(left)} runs are missing: {", ".join(left)}; the same command continues')
+    return status_of(folder, mine)
