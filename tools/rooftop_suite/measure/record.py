@@ -4,10 +4,11 @@ An official run of size small, base and peak; the ladders that lessons and READM
 of the papers (inputs/papers). docs/reference has such a folder per machine, from which `make docs` fills the pages.
 """
 import argparse
+import time
 
 from .. import Json, results, shipped
-from ..results import disk, papers
-from . import programs, run
+from ..results import disk
+from . import programs, reproduce, run
 
 PEAK = ['nekbone: --rung trilinear', 'fun3d-mcpi: --offdiagonal fp16']  # on a GPU
 
@@ -26,12 +27,17 @@ def options_of(args: argparse.Namespace) -> Json:
     gpu = args.device != 'cpu' and any(map(programs.has_gpu, found))
     steps: dict[str, str] = disk.parse(shipped('inputs', 'record.json'))
     also = {name: text for name, text in steps.items() if gpu or '--device 0' not in text} if not args.trial else {}
-    for name in papers.names():
-        also.update(papers.read(name).steps('tiny' if args.trial else 'paper' if gpu else 'fits', gpu))
     rules = {'size': 'tiny', 'seconds': 0.2} if args.trial else {'size': 'small', 'official': True}
     return {**rules, 'no_ladders': True, **({'peak': PEAK} if gpu else {}), 'also': also,
             **{name: getattr(args, name) for name in ('device', 'bindir') if getattr(args, name)}}
 
 
 def main(args: argparse.Namespace) -> int:
-    return run.carry_out(args.into, options_of(args), args)
+    begin = time.monotonic()
+    status = run.carry_out(args.into, options_of(args), args)
+    if args.dry_run:
+        return status
+    left = None if args.minutes is None else max(0.0, args.minutes - (time.monotonic() - begin) / 60)
+    more = argparse.Namespace(**{**vars(args), 'minutes': left, 'paper': 'all', 'size': 'tiny' if args.trial else None,
+                                 'launcher': None, 'ranks': None})
+    return max(status, reproduce.main(more))

@@ -6,6 +6,7 @@ that has them all, such as a record, is only read. PAPER.html and PAPER.md in th
 import argparse
 import os
 import shlex
+from collections.abc import Container
 
 from .. import ENVIRONMENT, INVALID, USAGE, VALID, Fault, Json, cli
 from ..cli import count
@@ -27,19 +28,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     programs.add_launcher(parser)
 
 
-def extend(path: str, more: dict[str, str]) -> None:
-    """Adds steps to a folder that is there. Fault if it has other steps of these names."""
-    folder = Folder.open(path)
-    settings = folder.manifest.settings
-    there = settings.get('also', {})
-    other = [name for name, text in more.items() if there.get(name, text) != text]
-    if other:
-        raise Fault(USAGE, f'{path} has {other[0]} with other options: give another --into')
-    new = {name: text for name, text in more.items() if name not in there}
-    if new:
-        settings['also'] = {**there, **new}
-        folder.manifest.steps = folder.steps + [step for step in plan.Plan(settings).rest() if step.name in new]
-        folder.save()
+def forget(folder: Folder, names: Container[str]) -> None:
+    """Takes steps that were not run out of the folder: the same command adds them again."""
+    run = folder.manifest
+    run.steps = [step for step in folder.steps if step.name not in names]
+    run.settings['also'] = {name: text for name, text in run.settings['also'].items() if name not in names}
+    run.state = 'complete' if all(step.state == 'done' for step in run.steps) else 'running'
+    folder.save()
 
 
 def status_of(folder: Folder, mine: dict[str, str]) -> int:
@@ -57,15 +52,16 @@ def main(args: argparse.Namespace) -> int:
     mine = {name: text for paper in wanted for name, text in paper.steps(size, made.gpu).items()}
     if not mine:
         raise Fault(USAGE, f'{args.paper} has no runs of the size {size}')
+    new = not Folder.is_one(into)
+    options.update(also=mine, **({'base': False} if new else {}))
     if args.dry_run:
-        return run.list_steps(into, {**options, 'base': False, 'also': mine})
-    if Folder.is_one(into):
-        extend(into, mine)
-    else:
-        options.update(base=False, also=mine)
-    folder = Folder.open(into) if Folder.is_one(into) else None
-    if not folder or any(step.name in mine and not folder.whole(step) for step in folder.steps):
+        return run.list_steps(into, options)
+    left: list[str] = []
+    if new or args.minutes != 0:
         folder = run.fill(into, options, args, f'rooftop reproduce {args.paper} --size {size} --into {shlex.quote(into)}')
+        left = [step.name for step in folder.steps if step.name in mine and step.state == 'waiting']
+        forget(folder, left)
+    folder = Folder.open(into)
     for paper in wanted:
         lines = papers.lines(paper, folder)
         path = os.path.join(into, f'{paper.name}.md')
@@ -76,7 +72,6 @@ def main(args: argparse.Namespace) -> int:
         except Fault as fault:
             cli.complain(str(fault))
         print(f'{paper.name}: {sum(bool(line.values) for line in lines)} of {len(lines)} rows: {path}')
-    left = [step.name for step in folder.steps if step.name in mine and step.state != 'failed' and not folder.whole(step)]
     if left:
         print(f'{len(left)} runs are missing: {", ".join(left)}; the same command continues')
     return status_of(folder, mine)

@@ -79,25 +79,31 @@ def begin(path: str, made: Plan) -> Folder:
 
 
 def resume(path: str, options: Json) -> tuple[Folder, Plan]:
-    """Opens a run that was begun; refuses what would make its parts unlike."""
+    """Opens a run that was begun, with more steps of `also`; refuses what would make its parts unlike."""
     def refuse(why: str) -> None:
         raise Fault(USAGE, f'{path} {why}: give another --into')
 
     folder = Folder.open(path)
     manifest = folder.manifest
+    there = manifest.settings.get('also', {})
+    more = {name: text for name, text in options.get('also', {}).items() if there.get(name) != text}
     for name, value in options.items():
-        if manifest.settings.get(name) != value:
+        if name != 'also' and manifest.settings.get(name) != value:
             refuse(f'holds a run with other options (--{name.replace("_", "-")})')
-    made, here = Plan(manifest.settings), machine.environment()
+    for name in more.keys() & there.keys():
+        refuse(f'has {name} with other options')
+    made, here = Plan({**manifest.settings, 'also': {**there, **more}}), machine.environment()
     for name in ('host', 'cpu', 'gpus'):
         if here[name] != manifest.environment.get(name):
             refuse(f'was begun on another machine ({name})')
     for app, program in programs_now(made).items():
         if app not in manifest.programs or program.sha256 != manifest.programs[app].sha256:
             refuse(f'was begun with another {app}')
-    there = [step.command for step in folder.steps if not step.name.startswith('peak-')]
-    if there != [step.command for step in made.base() + made.rest()]:
+    steps = made.base() + made.rest()
+    if [step.command for step in folder.steps if not step.name.startswith('peak-')] != \
+            [step.command for step in steps if step.name not in more]:
         refuse('holds a run with other steps')
+    manifest.settings, manifest.steps = made.given, folder.steps + [step for step in steps if step.name in more]
     return folder, made
 
 
