@@ -179,9 +179,6 @@ static void result(const void *solver, rt_result_t *out)
     rt_json_real(out->json, "nodes", s->problem->counts.total_nodes);
 }
 
-static const char *const roofline_cases[] = {"cells=48x40x28", "cells=120x100x28",
-                                             "cells=240x200x28", "cells=480x400x28", NULL};
-
 static const rt_extras_t extras = {
     .result = result,
     .default_rungs = default_rungs,
@@ -190,7 +187,6 @@ static const rt_extras_t extras = {
     .picture_ends = ".vtu",
     .dump = alya_dump,
     .compare = alya_compare,
-    .roofline_cases = roofline_cases,
     .roofline_settings = "assemblies=3",
 };
 

@@ -264,10 +264,6 @@ static const rt_rung_t ladder[] = {
 };
 #undef RUNG
 
-/* The last is the paper's size. */
-static const char *const roofline_cases[] = {"surface=29 layers=24", "surface=52 layers=26",
-                                             "surface=74 layers=40", "surface=104 layers=51", NULL};
-
 static const rt_extras_t extras = {.result = result,
                                    .default_rungs = default_rungs,
                                    .tune_point = tune_point,
@@ -275,7 +271,6 @@ static const rt_extras_t extras = {.result = result,
                                    .picture_ends = ".vtu",
                                    .dump = mcpi_dump,
                                    .compare = mcpi_peers_compare,
-                                   .roofline_cases = roofline_cases,
                                    .roofline_settings = "sweeps=15"};
 
 static const char *const examples[] = {"fun3d-mcpi --list", "fun3d-mcpi --ladder",

@@ -317,10 +317,6 @@ static int tune_point(const rt_run_t *run, rt_coordinate_t point[RT_TUNE_COORDIN
     return 2;
 }
 
-/* The last is the paper's size per GPU. */
-static const char *const roofline_cases[] = {"elements=48x48x48", "elements=128x128x128",
-                                             "elements=256x256x256", "elements=256x256x512", NULL};
-
 static const rt_extras_t extras = {
     .result = gfnn_result,
     .tune_point = tune_point,
@@ -328,8 +324,6 @@ static const rt_extras_t extras = {
     .picture = gfnn_picture,
     .picture_ends = ".vti",
     .dump = gfnn_dump,
-    .compare = gfnn_compare,
-    .roofline_cases = roofline_cases,
     .roofline_settings = "steps=1",
 };
 

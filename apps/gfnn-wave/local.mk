@@ -17,7 +17,7 @@ apps_gfnn_wave_libgfnn_a_SOURCES = \
 	apps/gfnn-wave/loops/node.h apps/gfnn-wave/loops/loops.hpp apps/gfnn-wave/loops/table.hpp \
 	apps/gfnn-wave/loops/rows.hpp apps/gfnn-wave/loops/blocks.hpp apps/gfnn-wave/loops/network.hpp apps/gfnn-wave/precond/precond.c \
 	apps/gfnn-wave/solve/cg.h apps/gfnn-wave/solve/cg.c apps/gfnn-wave/solve/step.c \
-	apps/gfnn-wave/solve/arrays.c apps/gfnn-wave/solve/memory.c apps/gfnn-wave/output/iterations.c \
+	apps/gfnn-wave/solve/arrays.c apps/gfnn-wave/solve/memory.c \
 	apps/gfnn-wave/output/dump.c apps/gfnn-wave/output/green.c \
 	apps/gfnn-wave/output/picture.c apps/gfnn-wave/output/result.c \
 	apps/gfnn-wave/judge/judge.h apps/gfnn-wave/judge/judge.c apps/gfnn-wave/judge/oracle.c \

@@ -265,13 +265,6 @@ static double isolated(void *solver, int calls)
     return rt_window_end(begin);
 }
 
-static const char *const roofline_cases[] = {
-    /* 64 to 4096 and 448 to 3584 elements: the paper's two machines */
-    "degree=9 elements=4x4x4",    "degree=9 elements=8x4x4",    "degree=9 elements=8x8x4",
-    "degree=9 elements=8x8x7",    "degree=9 elements=8x8x8",    "degree=9 elements=14x8x8",
-    "degree=9 elements=16x8x8",   "degree=9 elements=16x14x8",  "degree=9 elements=16x16x8",
-    "degree=9 elements=16x16x14", "degree=9 elements=16x16x16", NULL};
-
 #define RUNG(name, kind, after, ladder, table, idea) extern const nek_kernels_t table;
 #include "ladder.def"
 #undef RUNG
@@ -287,7 +280,6 @@ static const rt_extras_t extras = {
     .tune_point = tune_point,
     .isolated = isolated,
     .dump = nek_dump,
-    .roofline_cases = roofline_cases,
     .roofline_settings = "communication=no",
 };
 

@@ -104,10 +104,7 @@ typedef struct {
     /* Prints, after the table of --ladder, the app's own comparison of its rungs.
      * outcomes[n_rungs]; rung NULL: did not run. Rank 0. */
     void (*compare)(const rt_run_t *run, const rt_outcome_t *outcomes, FILE *out);
-    /* The cases of --roofline, each "name=value name=value", NULL-terminated. They are run if the
-     * user gave no extents; `roofline_settings` ("communication=no") are set for all of them. */
-    const char *const *roofline_cases;
-    const char *roofline_settings;
+    const char *roofline_settings; /* of --roofline: "communication=no"; NULL: it has none */
 } RT_BY_NAME rt_extras_t;
 
 struct rt_app {

@@ -27,7 +27,7 @@ static const rt_opt_t common_options[] = {
             "run only a part of --ladder: the ladder of this name, in an app that has several (see "
             "--list), the rungs that run on the cpu or gpu, or those of both: assembly,gpu"),
     RT_FLAG(CONFIG, roofline, "roofline", NULL,
-            "measure the paper's roofline, and each rung's share of it, over the paper's sizes"),
+            "measure a roofline by copies of all loads and stores, and each rung's share of it"),
     RT_TEXT(CONFIG, size, "size", "NAME", NULL,
             "choose the problem by its memory per rank: tiny (64 MiB), small (1 GiB), medium (8 "
             "GiB), large (half of the free memory where the arrays are) or full (87 % of it); less "
@@ -106,7 +106,7 @@ void rt_options_help(rt_run_t *run, FILE *out)
         absent[n++] = "dump";
         absent[n++] = "dump-anyway";
     }
-    if (!extras->roofline_cases)
+    if (!extras->roofline_settings)
         absent[n++] = "roofline";
     if (!extras->isolated)
         absent[n++] = "isolated";
@@ -237,7 +237,7 @@ void rt_options_check(rt_run_t *run)
     if (opt->only)
         check_only(run->app, opt);
     rt_tuning_check(run);
-    if (opt->roofline && !extras->roofline_cases)
+    if (opt->roofline && !extras->roofline_settings)
         rt_refuse(RT_USAGE, "--roofline: the paper of %s has none", run->app->name);
     if (opt->roofline && opt->seconds <= 0)
         rt_refuse(RT_USAGE, "--roofline compares times: give --seconds more than 0");

@@ -2,26 +2,20 @@
  * driver/study.c - --roofline: the measured roofline of Karp et al., section V, and each rung's
  * share.
  *
- * For each size, every load and store of an iteration is replaced by a copy of that array within
+ * Every load and store of an iteration is replaced by a copy of that array within
  * the processor's memory. A copy moves each byte twice, so half its time is what the iteration
  * would take if it only moved its data. This is not a bound: copies mix reads and writes one to
  * one, and an app that moves fewer bytes than the paper counts can be faster. So the table gives
  * the bytes that a rung moves as a share of the bytes that it is credited with.
- *
- * A CPU would take many minutes for the sizes that papers chose for GPUs. There, sizes that would
- * not end within a minute are left out, and a line says so.
  */
 #include "config.h"
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
 #include "driver/job.h"
 #include "base/progress.h"
 #include "base/table.h"
 #include "io/json.h"
 #include "machine/comm.h"
-#include "machine/timer.h"
-
-#define CPU_SECONDS 60.0 /* of the study on a CPU, unless --seconds is given */
 
 typedef struct {
     rt_run_t *run;
@@ -31,7 +25,7 @@ typedef struct {
     int rows_made;
 } study_t;
 
-static void add_row(study_t *study, const rt_outcome_t *out, double roofline, const char *name)
+static void add_row(study_t *study, const rt_outcome_t *out, double roofline)
 {
     const rt_work_t *work = &out->work;
     double seconds = out->seconds_per_unit, rate = work->flops / seconds;
@@ -41,7 +35,6 @@ static void add_row(study_t *study, const rt_outcome_t *out, double roofline, co
     study->grade = rt_grade_worse(study->grade, grade);
     study->rows_made++;
     rt_table_t *t = study->table;
-    rt_table_cell(t, "%s", name);
     rt_table_cell(t, "%s", out->rung->name);
     if (valid) {
         rt_table_cell(t, "%.2f", seconds * 1e6);
@@ -59,7 +52,6 @@ static void add_row(study_t *study, const rt_outcome_t *out, double roofline, co
     if (!valid || !study->rows)
         return;
     json_t *row = rt_json_append_object(study->rows);
-    rt_json_text(row, "case", name);
     rt_json_text(row, "rung", out->rung->name);
     rt_json_real(row, "seconds", seconds);
     rt_json_real(row, "roofline_seconds", roofline);
@@ -69,8 +61,8 @@ static void add_row(study_t *study, const rt_outcome_t *out, double roofline, co
     rt_tuning_json(study->run, out->rung, row);
 }
 
-/* Runs all rungs of the fastest processor here, at the run's current size. */
-static void study_case(study_t *study, const char *name)
+/* Runs all rungs of the fastest processor here. */
+static void study_rungs(study_t *study)
 {
     rt_run_t *run = study->run;
     const rt_app_t *app = run->app;
@@ -87,7 +79,7 @@ static void study_case(study_t *study, const char *name)
         rt_outcome_t out;
         if (!problem) {
             rt_work_t work;
-            rt_progress("measuring the roofline of %s", name);
+            rt_progress("measuring the roofline");
             app->work(run, rung, &work);
             roofline = rt_ceiling_replay(processor, work.loads_and_stores, work.distinct_arrays,
                                          (size_t)work.array_bytes, run->opt.seconds);
@@ -96,7 +88,7 @@ static void study_case(study_t *study, const char *name)
         if (rt_comm_rank() == 0)
             rt_tuning_print_rung(run, rung, run->opt.quiet, stdout);
         rt_run_rung(run, problem, rung, NULL, &out, NULL);
-        add_row(study, &out, roofline, name);
+        add_row(study, &out, roofline);
         if (rt_comm_rank() == 0)
             rt_table_print(study->table, stdout);
         if (!out.verdict.valid && rt_comm_rank() == 0)
@@ -106,91 +98,30 @@ static void study_case(study_t *study, const char *name)
         rt_problem_destroy(run, problem);
 }
 
-/* Returns the table. Its first two columns are as wide as the longest names, for its rows are
- * printed as they come. */
-static rt_table_t *new_table(const rt_app_t *app, const char *const *cases)
-{
-    rt_text_t columns;
-    size_t name = 0, rung = 0;
-    for (; *cases; cases++)
-        name = strlen(*cases) > name ? strlen(*cases) : name;
-    for (int i = 0; i < app->n_rungs; i++)
-        rung = strlen(app->ladder[i].name) > rung ? strlen(app->ladder[i].name) : rung;
-    return rt_table_new(rt_text(&columns,
-                                "<%-*s|<%-*s|us per iteration|GFlop/s|roofline GFlop/s|share|"
-                                "bytes moved / credited|share by bytes moved|<verdict",
-                                (int)name, "case", (int)rung, "rung"));
-}
-
-/* Configures a case. Returns the bytes that its rungs are credited with, as time grows with them;
- * 1 for the user's own case, which may be a file that was not read yet. */
-static double set_case(rt_run_t *run, const char *name, bool one)
-{
-    rt_work_t work;
-    if (!one)
-        rt_run_assign(run, name);
-    rt_run_configure(run);
-    if (one)
-        return 1;
-    run->app->work(run, &run->app->ladder[0], &work);
-    return work.bytes * work.units;
-}
-
-/* Measures the cases one after the other, as many as time allows. */
-static void study_cases(study_t *study, const char *const *cases, bool one)
-{
-    rt_run_t *run = study->run;
-    rt_opt_set_t sets[RT_OPTION_SETS];
-    rt_run_option_sets(run, sets);
-    const rt_rung_t *only = rt_run_asked(run);
-    const bool on_cpu = only ? rt_rung_processor(only) == RT_CPU : !rt_device_gpu();
-    const bool limited = on_cpu && !one && !rt_opt_given(sets, RT_OPTION_SETS, "seconds");
-    const double begin = rt_clock();
-    double total_bytes = 0, rate = 0; /* seconds per byte of the last case */
-    int total = 0;
-    for (; cases[total]; total++)
-        total_bytes += set_case(run, cases[total], one);
-    for (int k = 0; k < total; k++) {
-        const double bytes = set_case(run, cases[k], one), start = rt_clock();
-        double spent = start - begin; /* all ranks decide by the same time */
-        rt_comm_max(&spent, 1);
-        if (limited && k > 0 && spent + rate * bytes > CPU_SECONDS) {
-            if (rt_comm_rank() == 0)
-                printf("\n%s and larger: left out, about %.0f s more; give --seconds, or one size "
-                       "with --%s\n",
-                       cases[k], rate * total_bytes, run->app->size_option);
-            break;
-        }
-        rt_progress_parts("size", k, total);
-        if (k > 0)
-            rt_progress_share(spent / (spent + rate * total_bytes));
-        rt_run_read(run);
-        study_case(study, cases[k]);
-        rate = (rt_clock() - start) / bytes;
-        rt_comm_max(&rate, 1);
-        total_bytes -= bytes;
-    }
-    rt_progress_parts("size", total, total);
-}
-
 rt_grade_t rt_study_roofline(rt_run_t *run, json_t *root)
 {
-    const rt_extras_t *extras = rt_app_extras(run->app);
-    const bool one = rt_run_has_extents(run) || run->opt.size;
-    static const char *const given[] = {"as given", NULL};
-    const char *const *cases = one ? given : extras->roofline_cases;
-    study_t study = {.run = run,
-                     .table = new_table(run->app, cases),
-                     .rows = root ? rt_json_array(root, "roofline") : NULL,
-                     .grade = RT_GRADE_VALID};
-    rt_run_assign(run, extras->roofline_settings);
+    const char *settings = rt_app_extras(run->app)->roofline_settings;
+    int name = 0; /* of a rung; rows are printed as they come */
+    for (int i = 0; i < run->app->n_rungs; i++)
+        name = (int)fmax(name, (double)strlen(run->app->ladder[i].name));
+    rt_text_t columns;
+    study_t study = {
+        .run = run,
+        .table = rt_table_new(rt_text(&columns,
+                                      "<%-*s|us per iteration|GFlop/s|roofline GFlop/s|share|"
+                                      "bytes moved / credited|share by bytes moved|<verdict",
+                                      name, "rung")),
+        .rows = root ? rt_json_array(root, "roofline") : NULL,
+        .grade = RT_GRADE_VALID};
+    rt_run_assign(run, settings);
+    rt_run_configure(run);
+    rt_run_read(run);
     if (rt_comm_rank() == 0)
-        printf("measured roofline (%s): every load and store replaced by a copy; time halved\n\n",
-               extras->roofline_settings);
-    study_cases(&study, cases, one);
+        printf("\nmeasured roofline (%s): every load and store replaced by a copy; time halved\n\n",
+               settings);
+    study_rungs(&study);
     if (study.rows_made == 0)
-        rt_refuse(RT_MEMORY,
-                  "no rung can run this study here: --ladder on one of its sizes says why");
+        rt_refuse(RT_MEMORY, "no rung can run this study here: --ladder says why");
     rt_table_destroy(study.table);
     return study.grade;
 }

@@ -30,8 +30,7 @@ void rt_print_version(const rt_app_t *app)
 void rt_print_header(const rt_run_t *run)
 {
     printf("%s %s: %s\n", run->app->name, rt_version(), run->app->purpose);
-    if (!run->opt.roofline) /* a study has many problems; its table names them */
-        run->app->describe(run, stdout);
+    run->app->describe(run, stdout);
     printf("MPI           %s\n", rt_comm_library());
     if (rt_comm_nodes() > 1)
         printf(

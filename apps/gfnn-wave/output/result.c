@@ -22,7 +22,14 @@ void gfnn_result(const void *solver, rt_result_t *out)
     const gfnn_solver_t *s = solver;
     const gfnn_problem_t *p = s->problem;
     const int64_t *N = p->config->n_nodes, *E = p->config->n_elements;
+    double iterations = 0;
     gfnn_work_done(s, out->work);
+    for (int64_t i = 0; i < s->steps && i < GFNN_MAX_HISTORY; i++)
+        iterations += (double)s->history[i] /
+                      (double)(s->steps < GFNN_MAX_HISTORY ? s->steps : GFNN_MAX_HISTORY);
+    if (s->kernels->ladder == GFNN_LADDER_SOLVE)
+        rt_text(&out->line, "%.2f iterations per step to |A du - f| = %g |f|", iterations,
+                p->config->tolerance);
     if (!out->json)
         return;
     rt_json_int(out->json, "nodes", N[0] * N[1] * N[2]);

@@ -1,7 +1,6 @@
 """The papers' files: every row's run, rung and value exists; values, ratios and reasons on known numbers; docs/papers.md."""
 import json
 import unittest
-from unittest import mock
 
 from helper import SOURCE, InFolder, program
 
@@ -87,11 +86,6 @@ class Known(InFolder):
         self.assertEqual(pages.cells(line), ('global', '4 us, X', '2 us', '0.5', 'because'))
         unsteady = program(seconds_per_unit=2e-6, verdict='UNSTEADY')
         self.assertIn('2 us, unsteady', pages.cells(self.line(self.row, one=unsteady)))
-
-    def test_wrong_ratio(self):
-        """A page with the ratio upside down, or of another row, is not the page of these numbers."""
-        with mock.patch.object(papers.Line, 'ratio', property(lambda line: line.paper / line.here)):
-            self.assertNotEqual(pages.cells(self.line(self.row, one=self.result))[3], '0.5')
 
     def test_curve(self):
         row = {**self.row, 'here': f'r-@:{self.rung}:seconds / one:{self.rung}:seconds', 'along': 'n'}
