@@ -9,6 +9,7 @@ from unittest import mock
 import helper
 from helper import SOURCE
 from rooftop_suite.pages import quoted
+from rooftop_suite.results import papers
 
 EXCUSED = [line.split('\t') for line in (SOURCE / 'tests/suite/unit/unquoted.txt').read_text().splitlines() if line[0] != '#']
 NEKBONE = 'docs/reference/h200/ladder-nekbone.json'
@@ -16,8 +17,9 @@ NEKBONE = 'docs/reference/h200/ladder-nekbone.json'
 
 class Pages(helper.InFolder):
     def test_pages_and_records(self):
-        """make docs fills the pages in. What they quote is run: the official run, or inputs/record.json."""
+        """make docs fills the pages in. What they quote is run: the official run, inputs/record.json or a paper's."""
         steps, loose = json.loads((SOURCE / 'inputs/record.json').read_text()), []
+        steps |= {step: text for name in papers.names() for step, text in papers.read(name).steps('paper', True).items()}
         for page in quoted.pages():
             text = (SOURCE / page).read_text()
             self.assertTrue(quoted.filled(f'{SOURCE}/{page}', text) == text, f'{page} differs from its records: make docs')

@@ -56,12 +56,12 @@ def main(args: argparse.Namespace) -> int:
     options.update(also=mine, **({'base': False} if new else {}))
     if args.dry_run:
         return run.list_steps(into, options)
-    left: list[str] = []
     if new or args.minutes != 0:
         folder = run.fill(into, options, args, f'rooftop reproduce {args.paper} --size {size} --into {shlex.quote(into)}')
-        left = [step.name for step in folder.steps if step.name in mine and step.state == 'waiting']
-        forget(folder, left)
+        forget(folder, [step.name for step in folder.steps if step.name in mine and step.state == 'waiting'])
     folder = Folder.open(into)
+    tried = {step.name for step in folder.steps if folder.whole(step) or step.state == 'failed'}
+    left = [name for name in mine if name not in tried]
     for paper in wanted:
         lines = papers.lines(paper, folder)
         path = os.path.join(into, f'{paper.name}.md')
