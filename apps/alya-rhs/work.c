@@ -41,8 +41,7 @@ typedef struct {
  * multiply-add. So these are the flops of the machine code, which is straight-line (sm_90; AVX-512
  * by gcc 12). RSP: 674, of 823 as written.
  *
- * Patches, at half a patch node per element: the sums
- * are 12 flops. In mixed most flops are FP32.
+ * Patches, at half a patch node per element: the sums are 12 flops. In mixed most flops are FP32.
  */
 static const model_t models[] = {
     {.rung = "reference", .flops = 1961},

@@ -192,8 +192,9 @@ void gfnn_spectrum(gfnn_solver_t *s);
 /* --- work.c, solve/memory.c, output/ --- */
 
 void gfnn_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work);
-/* The same for a solve that was done: with its iterations, if timed, and those of CGBJ. */
-void gfnn_work_done(const gfnn_solver_t *s, rt_work_t *work);
+/* The same for a solve that was done: with its iterations, if timed, and those of CGBJ. Returns its
+ * iterations per step. */
+double gfnn_work_done(const gfnn_solver_t *s, rt_work_t *work);
 void gfnn_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPACES]);
 /* result of rt_extras_t. */
 void gfnn_result(const void *solver, rt_result_t *out);

@@ -250,12 +250,13 @@ void gfnn_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
     }
 }
 
-void gfnn_work_done(const gfnn_solver_t *s, rt_work_t *work)
+double gfnn_work_done(const gfnn_solver_t *s, rt_work_t *work)
 {
     const gfnn_problem_t *p = s->problem;
-    if (s->kernels->ladder != GFNN_LADDER_SOLVE || s->steps < 1 || !p->oracle)
-        return;
-    const int64_t iterations = s->timed_iterations > 0 ? s->timed_iterations : s->iterations;
-    solve_work(p->config, s->rung, gfnn_sweeps(s), fmax(1, (double)p->oracle->iterations_bj),
-               (double)iterations / (double)s->steps, work);
+    const int64_t all = s->timed_iterations > 0 ? s->timed_iterations : s->iterations;
+    const double iterations = s->steps > 0 ? (double)all / (double)s->steps : 0;
+    if (s->kernels->ladder == GFNN_LADDER_SOLVE && s->steps > 0 && p->oracle)
+        solve_work(p->config, s->rung, gfnn_sweeps(s), fmax(1, (double)p->oracle->iterations_bj),
+                   iterations, work);
+    return iterations;
 }

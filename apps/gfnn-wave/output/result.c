@@ -22,11 +22,7 @@ void gfnn_result(const void *solver, rt_result_t *out)
     const gfnn_solver_t *s = solver;
     const gfnn_problem_t *p = s->problem;
     const int64_t *N = p->config->n_nodes, *E = p->config->n_elements;
-    double iterations = 0;
-    gfnn_work_done(s, out->work);
-    for (int64_t i = 0; i < s->steps && i < GFNN_MAX_HISTORY; i++)
-        iterations += (double)s->history[i] /
-                      (double)(s->steps < GFNN_MAX_HISTORY ? s->steps : GFNN_MAX_HISTORY);
+    const double iterations = gfnn_work_done(s, out->work);
     if (s->kernels->ladder == GFNN_LADDER_SOLVE)
         rt_text(&out->line, "%.2f iterations per step to |A du - f| = %g |f|", iterations,
                 p->config->tolerance);

@@ -6,9 +6,9 @@ of the papers (inputs/papers). docs/reference has such a folder per machine, fro
 import argparse
 import time
 
-from .. import Json, results, shipped
+from .. import Json, shipped
 from ..results import disk
-from . import programs, reproduce, run
+from . import plan, reproduce, run
 
 PEAK = ['nekbone: --rung trilinear', 'fun3d-mcpi: --offdiagonal fp16']  # on a GPU
 
@@ -23,13 +23,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def options_of(args: argparse.Namespace) -> Json:
     """Returns what `rooftop run` is to run."""
-    found = [programs.find(app, args.bindir) for app in results.APPS]
-    gpu = args.device != 'cpu' and any(map(programs.has_gpu, found))
+    given = {name: getattr(args, name) for name in ('device', 'bindir') if getattr(args, name)}
+    gpu = plan.Plan(given).gpu
     steps: dict[str, str] = disk.parse(shipped('inputs', 'record.json'))
     also = {name: text for name, text in steps.items() if gpu or '--device 0' not in text} if not args.trial else {}
     rules = {'size': 'tiny', 'seconds': 0.2} if args.trial else {'size': 'small', 'official': True}
-    return {**rules, 'no_ladders': True, **({'peak': PEAK} if gpu else {}), 'also': also,
-            **{name: getattr(args, name) for name in ('device', 'bindir') if getattr(args, name)}}
+    return {**rules, 'no_ladders': True, **({'peak': PEAK} if gpu else {}), 'also': also, **given}
 
 
 def main(args: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""Figures that pages quote from records: links whose text `make docs` fills in, so nobody types it.
+"""Figures that pages quote from records: links whose text `make docs` fills in.
 
     text_of(path, fragment)   a figure of a result as text; DASH where it has none
     filled(page, text)        a page with the figures that are recorded

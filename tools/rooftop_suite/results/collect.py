@@ -96,13 +96,15 @@ def rows_of_result(name: str, kind: str, program: Program, run: Optional[Run] = 
             app=program.program, run=kind, rung=rung.name, kind=rung.kind, precision=rung.precision, declared=declared,
             verdict=row.verdict, disturbed='; '.join(row.disturbed), fom_gflop_per_s=giga(rung.fom), unit=row.unit,
             fom_1_solve_gflop_per_s=giga(rung.foms[0]), fom_100_solves_gflop_per_s=giga(rung.foms[1]),
-            setup_seconds=row.setup_seconds, seconds_per_unit=row.seconds_per_unit, spread=row.spread if len(rung.windows) != 1 else None,
+            setup_seconds=row.setup_seconds,
+            seconds_per_unit=row.seconds_per_unit, spread=row.spread if len(rung.windows) != 1 else None,
             noise=noise_of(rung.windows, row.spread) if rung.windows else None, timed_seconds=row.timed_seconds,
             bandwidth_gb_per_s=giga(result.bandwidth(on)[0]), fma64_gflop_per_s=giga(result.fma(on, 'fp64')),
             fma32_gflop_per_s=giga(result.fma(on, 'fp32')), achieved_gb_per_s=giga(rung.bytes),
             achieved_gflop_per_s=giga(rung.flops), joules_per_unit=row.joules_per_unit, watts=row.watts,
             gflop_per_s_per_watt=giga(row.flop_per_joule if rung.fom else None), energy_source=row.energy_source,
-            ladder=rung.ladder, serial=rung.serial, system=', '.join(filter(None, (program.gpu, program.cpu))), problem={key: value for key, value in program.options.items() if key not in NOT_THE_PROBLEM}))
+            ladder=rung.ladder, serial=rung.serial, system=', '.join(filter(None, (program.gpu, program.cpu))),
+            problem={key: value for key, value in program.options.items() if key not in NOT_THE_PROBLEM}))
     return rows
 
 

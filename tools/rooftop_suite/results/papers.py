@@ -15,11 +15,9 @@ mean beside the paper's value. `ours` is a number of the model that no result ha
 import functools
 import glob
 import itertools
-import json
 import os
 import re
 import statistics
-import sys
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -268,8 +266,5 @@ def document() -> str:
     return '\n\n'.join(out) + '\n'
 
 
-if __name__ == '__main__':  # python3 -m rooftop_suite.results.papers: brings docs/papers.md up to date; SIZE: the steps
-    if sys.argv[1:]:
-        print(json.dumps({step: text for name in names() for step, text in read(name).steps(sys.argv[1], True).items()}, indent=1))
-    else:
-        disk.save_bytes(shipped(*DOCUMENT), document().encode())
+if __name__ == '__main__':  # python3 -m rooftop_suite.results.papers: brings docs/papers.md up to date
+    disk.save_bytes(shipped(*DOCUMENT), document().encode())

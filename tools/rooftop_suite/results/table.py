@@ -16,7 +16,8 @@ from . import disk, figures
 from .collect import Row, found
 
 COLUMNS = Row._fields[:Row._fields.index('problem')]  # of CSV
-HEADS = ('app', 'result', 'processor', 'ranks', 'run', 'rung', 'precision', 'verdict', 'GFlop/s', 'per 1000 of price', '1 solve', '100 solves', 'set-up s', 'spread', 'noise',
+HEADS = ('app', 'result', 'processor', 'ranks', 'run', 'rung', 'precision', 'verdict', 'GFlop/s',
+         'per 1000 of price', '1 solve', '100 solves', 'set-up s', 'spread', 'noise',
          'of bandwidth', 'J per unit', 'W', 'GFlop/s per W')
 WORDS = 8  # columns that are text
 NOTE = ('FOM in GFlop/s of credited work, of all ranks, without set-up and with it, over 1 and 100 solves. No verdict but VALID '
@@ -70,7 +71,8 @@ def shown(row: Row) -> list[str]:
     share = figures.Result.share(row.achieved_gb_per_s, row.bandwidth_gb_per_s)
     return [row.app, row.result, row.processor, str(row.ranks), row.run, row.rung, row.precision, row.verdict,
             number(row.fom_gflop_per_s, '.4g'),
-            number(row.fom_gflop_per_s and row.price and 1000 * row.fom_gflop_per_s / row.price, '.4g'), number(row.fom_1_solve_gflop_per_s, '.4g'),
+            number(row.fom_gflop_per_s and row.price and 1000 * row.fom_gflop_per_s / row.price, '.4g'),
+            number(row.fom_1_solve_gflop_per_s, '.4g'),
             number(row.fom_100_solves_gflop_per_s, '.4g'), number(row.setup_seconds, '.3g'),
             number(row.spread, '.1%'), number(row.noise, '.1%'),
             number(share if share and share <= figures.MOST else None, '.0%'), number(row.joules_per_unit, '.4g'),
