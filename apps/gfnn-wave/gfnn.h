@@ -66,7 +66,8 @@ typedef struct {
     gfnn_box_t box;
     const gfnn_model_t *model; /* the input's */
     gfnn_step_t step;
-    gfnn_state_t start;            /* at t = 0: at rest */
+    gfnn_state_t start;            /* at t = 0 */
+    bool at_rest;                  /* start is 0, as in every run: tests have other starts */
     double *noise;                 /* host, on box->fine: the base of what draws add to start.v */
     const gfnn_weights_t *weights; /* the input's; NULL unless --precond has a network */
     float *coef;                   /* gfnn_coefficients; NULL at first */
@@ -118,6 +119,7 @@ typedef struct {
                                               memory: where the predictor's rows begin, 3 nodes
                                               before a row's first, is a multiple of 16 bytes */
     double *dots;               /* in `space`, sums that products leave */
+    const double *noise;        /* the problem's, in `space`: no solve waits for the host's */
     gfnn_cg_data_t scalars;     /* of conjugate gradients */
     bool on_stream;             /* an iteration needs no host */
     rt_replay_t replay[2];      /* of an iteration; [1]: the first */

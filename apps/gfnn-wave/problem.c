@@ -134,6 +134,7 @@ void *gfnn_problem_new(const rt_run_t *run, void *input)
     p->weights = made->weights;
     p->start =
         (gfnn_state_t){gfnn_judge_vector(fine), gfnn_judge_vector(fine), gfnn_judge_vector(fine)};
+    p->at_rest = true;
     p->noise = noise_new(p);
     p->halo_fine = gfnn_halo_new(&p->box, fine, 1, "staged", RT_CPU, RT_HOST);
     p->seconds_model = made->seconds;

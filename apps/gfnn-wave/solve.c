@@ -89,13 +89,16 @@ static void new_start(gfnn_solver_t *s)
 {
     const gfnn_problem_t *p = s->problem;
     const size_t values = 3 * (size_t)p->box.fine.plane, bytes = values * sizeof(double);
-    rt_copy(s->u, s->space, p->start.u, RT_HOST, bytes);
-    rt_copy(s->v, s->space, p->start.v, RT_HOST, bytes);
-    rt_copy(s->a, s->space, p->start.a, RT_HOST, bytes);
+    double *const state[] = {s->u, s->v, s->a};
+    const double *const start[] = {p->start.u, p->start.v, p->start.a};
+    for (size_t i = 0; i < sizeof state / sizeof *state; i++)
+        if (p->at_rest)
+            rt_fill(state[i], s->space, 0, bytes);
+        else
+            rt_copy(state[i], s->space, start[i], RT_HOST, bytes);
     if (s->draw == 0)
         return;
-    rt_copy(s->q, s->space, p->noise, RT_HOST, bytes);
-    rt_draw(s->q, s->space, s->q, values, sizeof *s->q, gfnn_draw(s->draw));
+    rt_draw(s->q, s->space, s->noise, values, sizeof *s->q, gfnn_draw(s->draw));
     s->vectors->axpby(&s->view_vec, 1, s->q, 1, s->v);
 }
 

@@ -26,6 +26,7 @@ static const double PI = 3.14159265358979323846;
 static void put_wave(gfnn_problem_t *p, int component, double wh)
 {
     const gfnn_grid_t *g = &p->box.fine;
+    p->at_rest = false;
     for (int64_t k = 0; k < g->n[2]; k++)
         for (int64_t j = 0; j < g->n[1]; j++)
             for (int64_t i = 0; i < g->n[0]; i++) {

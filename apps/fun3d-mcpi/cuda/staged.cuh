@@ -251,7 +251,8 @@ __global__ void __launch_bounds__(32 * K::warps, 1)
     uint64_t *full = reinterpret_cast<uint64_t *>(right + K::rows * K::nb);
     const int phases = colours == 0 ? 1 : colours;
     const bool flags = colours > 0; /* and some of other GPUs: */
-    const bool far = flags && lists.raise_start[blockIdx.x] < lists.raise_start[blockIdx.x + 1];
+    const mcpi_watch_t watch = watch_near(lists);
+    const bool far = flags && watch.raise < watch.raise_end;
     fetch_shares(lists, colours, first, last, share);
     if (threadIdx.x == 0)
         done_awaited = 0;
@@ -292,8 +293,8 @@ __global__ void __launch_bounds__(32 * K::warps, 1)
         fetch(k);
     if (far) {
         if (warp == 0)
-            raise_flags(lists, begin);
-        wait_for_blocks(lists, begin, true);
+            raise_flags(lists, watch, begin);
+        wait_for_blocks(lists, watch, begin, true);
         __syncthreads();
     }
 
@@ -310,7 +311,7 @@ __global__ void __launch_bounds__(32 * K::warps, 1)
         step++;
         const unsigned due = (step - begin) * K::warps;
         if (flags && here.position >= here.now.awaited)
-            awaited_done(lists, &done_awaited, due, step);
+            awaited_done(lists, watch, &done_awaited, due, step);
         if (here.has_chunk())
             gather_next();
         while (here.has_chunk()) {
@@ -328,16 +329,16 @@ __global__ void __launch_bounds__(32 * K::warps, 1)
             __syncwarp(); /* all lanes have read the record */
             fetch(slot);
             if (awaited && here.position >= here.now.awaited)
-                awaited_done(lists, &done_awaited, due, step);
+                awaited_done(lists, watch, &done_awaited, due, step);
         }
         here.next_colour();
         if (here.sweeps == 0)
             break;
-        wait_for_blocks(lists, step, false);
+        wait_for_blocks(lists, watch, step, false);
         __syncthreads();
     }
     if (far)
-        wait_for_blocks(lists, step, true);
+        wait_for_blocks(lists, watch, step, true);
 }
 
 #endif

@@ -49,38 +49,62 @@ struct mcpi_staged_lists_t {
     const mcpi_copy_t *copy; /* of all records */
 };
 
+/* The flags that a thread waits for: those of near blocks `first`, first + blockDim.x, .. up to
+ * `end`; and those on other GPUs that its block raises. Looked up once: in a step, after an acquire,
+ * each would come from L2. */
+struct mcpi_watch_t {
+    int first, far, end;  /* from `far` on they are of other GPUs */
+    const unsigned *flag; /* the first */
+    int raise, raise_end;
+};
+
+__device__ __forceinline__ mcpi_watch_t watch_near(const mcpi_staged_lists_t &lists)
+{
+    mcpi_watch_t watch;
+    watch.first = lists.start[blockIdx.x] + static_cast<int>(threadIdx.x);
+    watch.far = lists.far[blockIdx.x];
+    watch.end = lists.start[blockIdx.x + 1];
+    watch.flag =
+        watch.first < watch.end ? lists.ended + lists.near[watch.first] * RT_FLAG_APART : nullptr;
+    watch.raise = lists.raise_start[blockIdx.x];
+    watch.raise_end = lists.raise_start[blockIdx.x + 1];
+    return watch;
+}
+
 /* Called by all threads: waits for the flags of the near blocks; only_far: those of other GPUs
  * alone. What threads read later is not older than what the acquire saw, as it invalidates L1. */
-__device__ __forceinline__ void wait_for_blocks(const mcpi_staged_lists_t &lists, unsigned step,
+__device__ __forceinline__ void wait_for_blocks(const mcpi_staged_lists_t &lists,
+                                                const mcpi_watch_t &watch, unsigned step,
                                                 bool only_far)
 {
-    const int far = lists.far[blockIdx.x], end = lists.start[blockIdx.x + 1];
-    const int first = only_far ? far : lists.start[blockIdx.x];
-    for (int k = first + static_cast<int>(threadIdx.x); k < end; k += blockDim.x) {
-        const unsigned *flag = lists.ended + lists.near[k] * RT_FLAG_APART;
-        if (k >= far)
+    const unsigned *flag = watch.flag;
+    for (int k = watch.first; k < watch.end;) {
+        if (k >= watch.far)
             rt_flag_wait<RT_ONE_HOST>(flag, step);
-        else
+        else if (!only_far)
             rt_flag_wait<RT_ONE_GPU>(flag, step);
+        k += static_cast<int>(blockDim.x);
+        if (k < watch.end)
+            flag = lists.ended + lists.near[k] * RT_FLAG_APART;
     }
 }
 
 /* Called by one warp: tells other blocks that this one is done with its awaited rows of a step. The
  * release covers what this block's threads wrote before, here and there. */
-__device__ __forceinline__ void raise_flags(const mcpi_staged_lists_t &lists, unsigned step)
+__device__ __forceinline__ void raise_flags(const mcpi_staged_lists_t &lists,
+                                            const mcpi_watch_t &watch, unsigned step)
 {
-    const int end = lists.raise_start[blockIdx.x + 1];
     __syncwarp();
     if (threadIdx.x % 32 == 0)
         rt_flag_put<RT_ONE_GPU>(lists.ended + (lists.own + blockIdx.x) * RT_FLAG_APART, step);
-    for (int k = lists.raise_start[blockIdx.x] + static_cast<int>(threadIdx.x % 32); k < end;
-         k += 32)
+    for (int k = watch.raise + static_cast<int>(threadIdx.x % 32); k < watch.raise_end; k += 32)
         rt_flag_put<RT_ONE_HOST>(lists.raise[k], step);
 }
 
 /* Called once per step by each warp, when it is done with awaited records: the last one raises the
  * flags. done: calls in this launch, in shared memory; due: as many as there are up to this step. */
-__device__ __forceinline__ void awaited_done(const mcpi_staged_lists_t &lists, unsigned *done,
+__device__ __forceinline__ void awaited_done(const mcpi_staged_lists_t &lists,
+                                             const mcpi_watch_t &watch, unsigned *done,
                                              unsigned due, unsigned step)
 {
     unsigned before = 0;
@@ -91,7 +115,7 @@ __device__ __forceinline__ void awaited_done(const mcpi_staged_lists_t &lists, u
         __threadfence_block();
     }
     if (__shfl_sync(0xffffffffu, before, 0) + 1 == due)
-        raise_flags(lists, step);
+        raise_flags(lists, watch, step);
 }
 
 /* Stores dQ of a record's rows into their ghosts, whose dQ has nb values each. Lane k has copy k; a

@@ -91,11 +91,14 @@ static void new_solve_arrays(gfnn_solver_t *s)
     const gfnn_config_t *config = s->problem->config;
     const bool cheb = config->precond == GFNN_CHEB, single = gfnn_is_single(config);
     double **const fine[] = {&s->u, &s->v, &s->a, &s->x, &s->q, &s->f};
+    const double *noise = s->problem->noise;
+    const size_t values = 3 * (size_t)s->problem->box.fine.plane;
     s->halo_fine = halo_new(s, &s->problem->box.fine, 1);
     if (cheb || single)
         s->halo_wide1 = halo_new(s, &s->problem->box.wide, 1);
     for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
         *fine[i] = vector_new(s, GFNN_DOUBLE);
+    s->noise = s->space == RT_HOST ? noise : rt_clone(noise, values, sizeof *noise, s->space);
     s->cg.x = single ? vector_new(s, GFNN_SINGLE) : s->x;
     s->cg.q = single ? vector_new(s, GFNN_SINGLE) : s->q;
     s->cg.r = vector_new(s, (gfnn_type_t)config->vectors);
@@ -256,6 +259,7 @@ void gfnn_solver_destroy(void *solver)
         predictor->tear_down(&s->view_net);
     if (s->space != RT_HOST) {
         RT_FREE(s->network.c, s->space);
+        RT_FREE(s->noise, s->space);
         rt_free((uint8_t *)s->id, s->space);
     }
     RT_FREE(s, RT_HOST);

@@ -82,7 +82,7 @@ static double solver_memory(const gfnn_config_t *config, const rt_rung_t *rung, 
         return copied + 2 * a->wide + low;
     const int wide = 1 + 2 * (config->precond == GFNN_CHEB) + gfnn_needs_r32(config) +
                      (gfnn_is_single(config) ? 4 : 0);
-    const int fine = gfnn_is_single(config) ? 6 : 8;
+    const int fine = (gfnn_is_single(config) ? 6 : 8) + (space == RT_DEVICE); /* noise */
     return copied + fine * a->fine + wide * a->wide + (network && half ? a->low : 0);
 }
 
