@@ -251,7 +251,7 @@ __global__ void __launch_bounds__(32 * K::warps, 1)
     uint64_t *full = reinterpret_cast<uint64_t *>(right + K::rows * K::nb);
     const int phases = colours == 0 ? 1 : colours;
     const bool flags = colours > 0; /* and some of other GPUs: */
-    const mcpi_watch_t watch = watch_near(lists);
+    const mcpi_watch_t watch = flags ? watch_near(lists) : mcpi_watch_t{};
     const bool far = flags && watch.raise < watch.raise_end;
     fetch_shares(lists, colours, first, last, share);
     if (threadIdx.x == 0)
