@@ -41,8 +41,8 @@ says "copy: nekbone is left out: its file is missing or was changed"
 [ "$(grep -c VALID out)" = 4 ] || fail "not four rows: $(cat out)"
 
 # --- the reference that ships, and its manifest alone ---
-ends 0 $rooftop verify "$here/docs/reference/h200-official"
-cp "$here/docs/reference/h200-official/run.json" small.json
+ends 0 $rooftop verify "$here/docs/reference/h200"
+cp "$here/docs/reference/h200/run.json" small.json
 ends 0 $rooftop verify small.json
 says "a manifest alone: none of the"
 ends 0 $rooftop table small.json faster
