@@ -66,9 +66,7 @@ typedef struct {
     gfnn_box_t box;
     const gfnn_model_t *model; /* the input's */
     gfnn_step_t step;
-    gfnn_state_t start;            /* at t = 0 */
-    bool at_rest;                  /* start is 0, as in every run: tests have other starts */
-    double *noise;                 /* host, on box->fine: the base of what draws add to start.v */
+    double *noise;                 /* host, on box->fine: the base of v at t = 0, if not at rest */
     const gfnn_weights_t *weights; /* the input's; NULL unless --precond has a network */
     float *coef;                   /* gfnn_coefficients; NULL at first */
     rt_halo_t *halo_fine;          /* of host vectors, for the oracle */

@@ -29,8 +29,8 @@ static void keep_near_source(const gfnn_box_t *box, int64_t reach, double *x)
                         x[c * g->plane + gfnn_at(g, i, j, k)] = 0;
 }
 
-/* Returns the base of what draws add to start.v: 1029 random values around the source, more than a
- * rung could keep answers for. A solve with them must be as hard as one without, to the iteration, and
+/* Returns the base of the velocities that draws start with: 1029 random values around the source,
+ * more than a rung could keep answers for. A solve with them must be as hard as one without, to the iteration, and
  * is where they are near the source (in the whole box two kernels need 14 iterations for 12) and
  * their share of the first right-hand side is SHARE of the source's largest; of later ones it is
  * three times that, because `a` follows v. M makes sqrt(1/8) of such a v, as a row of it has 1/6, 2/3,
@@ -128,15 +128,11 @@ void *gfnn_problem_new(const rt_run_t *run, void *input)
     p->run = run;
     p->config = config;
     p->box = gfnn_box(config, rt_comm_rank());
-    const gfnn_grid_t *fine = &p->box.fine;
     p->step = gfnn_step(config);
     p->model = made->model;
     p->weights = made->weights;
-    p->start =
-        (gfnn_state_t){gfnn_judge_vector(fine), gfnn_judge_vector(fine), gfnn_judge_vector(fine)};
-    p->at_rest = true;
     p->noise = noise_new(p);
-    p->halo_fine = gfnn_halo_new(&p->box, fine, 1, "staged", RT_CPU, RT_HOST);
+    p->halo_fine = gfnn_halo_new(&p->box, &p->box.fine, 1, "staged", RT_CPU, RT_HOST);
     p->seconds_model = made->seconds;
     if (rt_comm_rank() == 0 && !run->opt.quiet)
         printf("model         %s\nset-up        model %.2f s\n", p->model->text.text,
@@ -150,7 +146,7 @@ void gfnn_problem_destroy(void *problem)
     gfnn_problem_t *p = problem;
     gfnn_oracle_destroy(p->oracle);
     rt_halo_destroy(p->halo_fine);
-    RT_FREE_ALL(RT_HOST, p->coef, p->start.u, p->start.v, p->start.a, p->noise, p);
+    RT_FREE_ALL(RT_HOST, p->coef, p->noise, p);
 }
 
 /* --- why a rung cannot run a problem --- */

@@ -84,18 +84,13 @@ static void new_input(gfnn_solver_t *s)
     }
 }
 
-/* Makes the initial state of a draw: the problem's, with other velocities unless the draw is 0. */
+/* Makes the initial state of a draw: at rest, with other velocities unless the draw is 0. */
 static void new_start(gfnn_solver_t *s)
 {
-    const gfnn_problem_t *p = s->problem;
-    const size_t values = 3 * (size_t)p->box.fine.plane, bytes = values * sizeof(double);
-    double *const state[] = {s->u, s->v, s->a};
-    const double *const start[] = {p->start.u, p->start.v, p->start.a};
-    for (size_t i = 0; i < sizeof state / sizeof *state; i++)
-        if (p->at_rest)
-            rt_fill(state[i], s->space, 0, bytes);
-        else
-            rt_copy(state[i], s->space, start[i], RT_HOST, bytes);
+    const size_t values = 3 * (size_t)s->problem->box.fine.plane, bytes = values * sizeof(double);
+    rt_fill(s->u, s->space, 0, bytes);
+    rt_fill(s->v, s->space, 0, bytes);
+    rt_fill(s->a, s->space, 0, bytes);
     if (s->draw == 0)
         return;
     rt_draw(s->q, s->space, s->noise, values, sizeof *s->q, gfnn_draw(s->draw));

@@ -233,13 +233,6 @@ static void advance(const oracle_t *o, const double *du, gfnn_state_t *s)
     }
 }
 
-static double *copy_of(const oracle_t *o, const double *x)
-{
-    double *made = gfnn_judge_vector(o->g);
-    rt_copy(made, RT_HOST, x, RT_HOST, o->values * sizeof *made);
-    return made;
-}
-
 static void work_new(oracle_t *o)
 {
     const gfnn_box_t *box = &o->p->box;
@@ -270,10 +263,9 @@ gfnn_oracle_t *gfnn_oracle_new(const gfnn_problem_t *p)
     for (size_t i = 0; i < sizeof clean / sizeof *clean; i++)
         rt_fill(*clean[i], RT_HOST, 0, o.values * sizeof(double));
     make_blocks(&o);
-    made->end =
-        (gfnn_state_t){copy_of(&o, p->start.u), copy_of(&o, p->start.v), copy_of(&o, p->start.a)};
-    made->du = gfnn_judge_vector(o.g);
-    made->last = gfnn_judge_vector(o.g);
+    double **const zero[] = {&made->end.u, &made->end.v, &made->end.a, &made->du, &made->last};
+    for (size_t i = 0; i < sizeof zero / sizeof *zero; i++) /* at rest */
+        *zero[i] = gfnn_judge_vector(o.g);
     for (int64_t step = 0; step < p->config->steps; step++) {
         force(p, &made->end, (double)(step + 1) * p->config->dt, by_simd, &o, o.x1, o.q, o.f);
         const int64_t iterations = solve(&o, made->last);

@@ -109,7 +109,8 @@ static void verify_first_step(gfnn_bench_t *b)
     const gfnn_grid_t *g = &b->box->fine;
     const gfnn_oracle_t *oracle = oracle_of(b->p);
     double *f = fine(b), *du = fine(b), *t = fine(b);
-    gfnn_oracle_force(b->p, &b->p->start, b->p->config->dt, f);
+    const gfnn_state_t at_rest = {fine(b), fine(b), fine(b)};
+    gfnn_oracle_force(b->p, &at_rest, b->p->config->dt, f);
     rt_copy(s->f, s->space, f, RT_HOST, bytes_of(b));
     const int64_t iterations = gfnn_cg(s);
     s->judged_iterations = s->residual < b->p->config->tolerance ? iterations : 0;

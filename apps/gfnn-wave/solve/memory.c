@@ -147,7 +147,7 @@ static double network_memory(const gfnn_config_t *config)
 }
 
 /*
- * Predicts the bytes of one rank. The host has the initial state and what draws add to it, the
+ * Predicts the bytes of one rank. The host has the base of what solves start with, the
  * materials, the coefficients and the network, and a halo for the judge; while they are made, also a
  * voxel file, or the halo's lists. Then either the deepest halo of a rung is made, which takes many
  * lists, or the rung is judged, which takes up to 21 vectors.
@@ -161,7 +161,7 @@ void gfnn_memory(const rt_run_t *run, const rt_rung_t *rung, double bytes[RT_SPA
     double own[RT_SPACES] = {0};
     int deepest;
     const double problem =
-        4 * a.fine + a.ids + a.coefs + halo_memory(&a, 1, RT_HOST) + network_memory(config);
+        a.fine + a.ids + a.coefs + halo_memory(&a, 1, RT_HOST) + network_memory(config);
     own[space] =
         solver_memory(config, rung, &a, space) + solver_halos(config, rung, &a, space, &deepest);
     if (space == RT_DEVICE)
