@@ -323,7 +323,8 @@ def windows(name: str, title: str, rungs: Sequence[Rung]) -> str:
 
 def curves(name: str, title: str, x: str, y: str, of: dict[str, dict[int, float]]) -> str:
     """Returns a curve for each name over points, such as a paper has them; a legend of its own line for each."""
-    points, several = sorted({point for values in of.values() for point in values}), list(PARTS.values())
+    points = sorted({point for values in of.values() for point in values})
+    several = [colour for colour in PARTS.values() if colour != 'band']  # which is too pale for a line
 
     def draw(ax: 'Axes') -> None:
         if points[-1] > 8 * points[0]:
