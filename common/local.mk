@@ -32,7 +32,7 @@ common_librooftop_a_SOURCES = \
 	common/machine/cores.h common/machine/cores.c \
 	common/machine/cuda.h \
 	common/machine/device.h common/machine/kind.c common/machine/reduce.c common/machine/device.c \
-	common/machine/energy.h common/machine/energy.c \
+	common/machine/energy.h common/machine/energy.c common/machine/power.c \
 	common/machine/shared.h common/machine/shared.c \
 	common/machine/kokkos.h \
 	common/machine/replay.h common/machine/replay.c \

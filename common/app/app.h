@@ -36,7 +36,7 @@ RT_C_BEGIN
 typedef struct {
     bool help, version, list, ladder, roofline, quiet, share_device, profile;
     bool tune, isolated, no_tuning, dry_run, dump_anyway;
-    const char *rung, *only, *size, *case_file, *device, *transport, *json, *picture, *dump;
+    const char *rung, *only, *size, *case_file, *device, *transport, *json, *picture, *dump, *power;
     const char *tuning, *choose, *nonce;
     int64_t threads, seed, windows;
     double seconds, tune_seconds, warm_up, window;
@@ -191,9 +191,9 @@ struct rt_outcome {
     double early_seconds, least_seconds; /* of the first two solves; of the shortest, with input */
     uint64_t draw_seed, draws;           /* of inputs so far */
     rt_keep_t keep;                      /* what the last timed solve left has to be put aside */
-    rt_energy_t energy;                  /* of the windows, and what lies between */
-    rt_watch_t watch;                    /* what else happened meanwhile */
-    rt_unrest_t unrest;                  /* what of it makes the rung UNSTEADY */
+    rt_energy_t energy, meter; /* from first window to last, by counters and by --power (rank 0) */
+    rt_watch_t watch;          /* what else happened meanwhile */
+    rt_unrest_t unrest;        /* what of it makes the rung UNSTEADY */
     rt_ceilings_t ceilings, again; /* that it is judged by; again.samples 0: not measured again */
     rt_sample_t sampled, nearby;   /* the last sample of the ceilings; the rates that count of those
                                       before, between and after the windows */

@@ -100,8 +100,9 @@ char *rt_file_load(const char *path, size_t most, size_t *bytes, rt_text_t *why)
         refuse_kind(file, info.st_mode, why);
         return NULL;
     }
-    if (S_ISREG(info.st_mode) && (size_t)info.st_size < most)
-        most = (size_t)info.st_size;
+    const size_t growth = 4096; /* of a file that is being written */
+    if (S_ISREG(info.st_mode) && (size_t)info.st_size + growth < most)
+        most = (size_t)info.st_size + growth;
     /* Nobody may have opened the other end of a pipe yet, which looks like its end. */
     const bool ready = S_ISREG(info.st_mode) || wait_for(file, why);
     char *data = ready ? load(file, most, bytes, why) : NULL;

@@ -106,6 +106,11 @@ static void finish_rung(rt_job_t *job, int i)
         out->ceilings = *rt_meter_best(meter);
     }
     job->grade = rt_grade_worse(job->grade, rt_outcome_grade(out));
+    rt_text_t why;
+    const char *power = job->run->opt.power;
+    if (is_root() && power && out->windows > 0 &&
+        !rt_power_read(power, &out->energy, &out->meter, &why))
+        rt_unwritten("--power: %s: %s has no energy of the meter", why.text, out->rung->name);
     if (is_root() && job->row[i]) {
         rt_json_rung(out, job->row[i]);
         rt_tuning_json(job->run, out->rung, job->row[i]);

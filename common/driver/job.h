@@ -77,6 +77,7 @@ typedef struct {
     int windows;
     double give_up; /* one window with one solve, if a unit takes longer; 0: never */
     bool trial;     /* no solve is put aside: only the problem itself is judged */
+    bool metered;   /* there is a file of a power meter */
 } rt_plan_t;
 
 /* Plans what the options ask for. --seconds 0 times nothing, whatever --window says. */

@@ -7,6 +7,7 @@
 #include "driver/job.h"
 #include "halo/transport.h"
 #include "io/json.h"
+#include "machine/comm.h"
 #include "machine/cores.h"
 #include "machine/shared.h"
 
@@ -77,6 +78,9 @@ static const rt_opt_t common_options[] = {
     RT_TEXT(CONFIG, choose, "choose", "NAME=VALUE,...", NULL,
             "set launch parameters (see --list --rung NAME), whatever was tuned"),
     RT_TEXT(CONFIG, json, "json", "FILE", NULL, "write the result as JSON, for other programs"),
+    RT_TEXT(CONFIG, power, "power", "FILE", NULL,
+            "file to which a power meter writes lines 'TIME, WATTS', for the energy of the timed "
+            "windows (time: seconds since 1970, or 2026-11-29T04:24:19.5Z)"),
     RT_TEXT(CONFIG, picture, "picture", "FILE", NULL, "write a picture of the solution"),
     RT_TEXT(CONFIG, dump, "dump", "DIR", NULL,
             "write what is computed with and the answer to this folder, as .npy files and an "
@@ -248,6 +252,13 @@ void rt_options_check(rt_run_t *run)
                   extras->picture_ends);
     if (opt->dry_run && opt->json)
         rt_refuse(RT_USAGE, "--dry-run runs nothing: leave --json out");
+    if (opt->power && (opt->roofline || opt->seconds <= 0))
+        rt_refuse(RT_USAGE, "--power needs timed windows: no --roofline, --seconds more than 0");
+    rt_text_t why = {""};
+    if (opt->power && rt_comm_rank() == 0)
+        rt_power_read(opt->power, &(rt_energy_t){0}, NULL, &why);
+    if (rt_comm_agree(why.text, sizeof why.text) >= 0)
+        rt_refuse(RT_USAGE, "--power: %s", why.text);
     rt_transport_check(opt->transport);
     rt_dump_check(run);
     check_outputs(run);

@@ -43,6 +43,24 @@ static void json_clocks(const rt_watch_t *watch, json_t *row)
         rt_json_real(o, "gpu_s", watch->gpu);
 }
 
+/* Writes the energy of a meter in members that begin with its name; those that are not known, no. */
+static void json_energy(const rt_energy_t *energy, const char *name, json_t *row)
+{
+    static const char *const ends[] = {"joules",        "seconds",      "samples",
+                                       "samples_per_s", "lowest_watts", "highest_watts",
+                                       "idle_watts"};
+    const double values[] = {
+        energy->joules, energy->seconds, energy->samples, energy->samples / energy->seconds,
+        energy->lowest, energy->highest, energy->idle};
+    rt_text_t key;
+    if (!energy->source)
+        return;
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        if (values[i] > 0)
+            rt_json_real(row, rt_text(&key, "%s_%s", name, ends[i]), values[i]);
+    rt_json_text(row, rt_text(&key, "%s_source", name), energy->source);
+}
+
 /* Writes what a reader needs to recompute the figure of merit, which is the credited work divided
  * by the median, and to see whether the rest of the machine agrees. */
 static void json_times(const rt_outcome_t *out, json_t *row)
@@ -54,11 +72,11 @@ static void json_times(const rt_outcome_t *out, json_t *row)
     rt_json_real(row, "warm_up_seconds", out->warm_up_seconds);
     rt_json_real(row, "timed_seconds", out->timed_seconds);
     json_clocks(&out->watch, row);
-    if (out->energy.source) {
-        rt_json_real(row, "energy_joules", out->energy.joules);
-        rt_json_real(row, "energy_seconds", out->energy.seconds);
-        rt_json_text(row, "energy_source", out->energy.source);
-    }
+    json_t *phase = rt_json_array(row, "core_phase");
+    rt_json_append_real(phase, out->energy.begin);
+    rt_json_append_real(phase, out->energy.end);
+    json_energy(&out->energy, "energy", row);
+    json_energy(&out->meter, "meter", row);
 }
 
 static void json_disturbed(const rt_outcome_t *out, rt_grade_t grade, json_t *row)
@@ -221,6 +239,6 @@ rt_status_t rt_report_end(const rt_run_t *run, json_t *root, rt_grade_t grade, r
         json_decref(root);
     }
     printf("\n%s: %s%s\n", run->app->name, rt_grade_name(grade),
-           rt_all_written() ? "" : ", but not every file was written");
+           rt_all_written() ? "" : ", but not every file was written or read");
     return status;
 }

@@ -213,16 +213,25 @@ static void print_unsteady(const rt_job_t *job)
                "windows (--window)\n");
 }
 
+static void print_energy(const rt_rung_t *rung, const rt_energy_t *energy)
+{
+    rt_text_t idle;
+    if (energy->source)
+        printf("energy        %s: %.3g J in %.3g s, %.3g W (%s)%s\n", rung->name, energy->joules,
+               energy->seconds, energy->joules / energy->seconds, energy->source,
+               energy->idle > 0 ? rt_text(&idle, ", idle %.3g W", energy->idle) : "");
+}
+
 /* Prints the remarks below the tables: unsteady rungs, and the energy if there is a meter. */
 static void print_remarks(const rt_job_t *job)
 {
     print_unsteady(job);
     for (int i = 0; i < job->run->app->n_rungs; i++) {
         const rt_outcome_t *out = &job->out[i];
-        if (out->rung && out->verdict.valid && out->energy.source)
-            printf("energy        %s: %.3g J in %.3g s, %.3g W (%s)\n", out->rung->name,
-                   out->energy.joules, out->energy.seconds,
-                   out->energy.joules / out->energy.seconds, out->energy.source);
+        if (out->rung && out->verdict.valid) {
+            print_energy(out->rung, &out->energy);
+            print_energy(out->rung, &out->meter);
+        }
     }
 }
 

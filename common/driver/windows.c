@@ -15,6 +15,7 @@
 #define PATIENCE 4    /* windows may take this many times the seconds that were asked for */
 #define AGAIN    2    /* sets are repeated until they took this many times as long as that */
 #define SAMPLING 0.02 /* of a window, at most, is spent on a sample of the ceilings */
+#define IDLE     20   /* seconds of windows, at least, that are worth measuring the idle power */
 
 enum { MOST_SETS = 3 };
 static const double short_set = 1; /* seconds; a set that is shorter is doubled if it is unsteady */
@@ -25,6 +26,7 @@ rt_plan_t rt_plan_of(const rt_options_t *opt)
     if (plan.seconds > 0 && plan.window > 0)
         plan.seconds = plan.window * plan.windows;
     plan.warm_up = opt->warm_up > 0 ? opt->warm_up : WARM_UP * plan.seconds;
+    plan.metered = opt->power != NULL;
     return plan;
 }
 
@@ -169,7 +171,6 @@ static void time_set(const rt_app_t *app, void *solver, const rt_plan_t *plan, s
         out->window_seconds[i] = window / (k * out->work.units);
         out->timed_seconds += window;
         solves += k;
-        rt_energy_sample();
         if (meter && i + 1 < n && out->sampled.seconds < SAMPLING * window) {
             take_sample(meter, out);
             timed_solve(app, solver, out); /* not counted: it warms the caches again */
@@ -189,7 +190,9 @@ static void time_set(const rt_app_t *app, void *solver, const rt_plan_t *plan, s
 void rt_time_rung(const rt_app_t *app, void *solver, const rt_plan_t *plan, rt_meter_t *meter,
                   rt_outcome_t *out)
 {
-    rt_energy_open(rt_rung_processor(out->rung)); /* later it would undo the warm-up */
+    const bool counted = rt_energy_open(rt_rung_processor(out->rung), RT_POWERCAP);
+    if ((counted || plan->metered) && plan->seconds >= IDLE) /* later it would undo the warm-up */
+        rt_energy_idle();
     solve_t one = timed_solve(app, solver, out);
     const bool hopeless = is_hopeless(plan, one, out);
     out->early_seconds += one.cost;

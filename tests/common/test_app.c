@@ -733,7 +733,7 @@ static void check_full_disk(void)
     signal(SIGXFSZ, handler);
     CHECK(status == RT_ENVIRONMENT);
     CHECK(lines(err) == 1 && strstr(err, "File too large") != NULL);
-    CHECK_TEXT(out, "\nfake: VALID, but not every file was written\n");
+    CHECK_TEXT(out, "\nfake: VALID, but not every file was written or read\n");
 }
 
 static void check_roofline(void)

@@ -5,6 +5,7 @@
 #include "config.h"
 #include <float.h>
 #include <math.h>
+#include <time.h>
 #include <sys/stat.h>
 #include "check.h"
 #include "judge/digest.h"
@@ -166,23 +167,118 @@ static void test_rapl(void)
     put_domain("intel-rapl:0:1", "dram\n", "100\n");
     put_domain("intel-rapl-mmio:0", "package-0\n", "5000000\n"); /* the same package again */
     CHECK(rt_rapl_open(&rapl, folder) && rapl.n == 3);
-    rt_rapl_sample(&rapl);
+    CHECK(rt_rapl_sample(&rapl));
     CHECK(rapl.joules == 0);
     put("intel-rapl:0", "energy_uj", "7000000\n");
     put("intel-rapl:1", "energy_uj", "3000000\n"); /* wraps once: 4 J */
     put("intel-rapl:0:0", "energy_uj", "1000001\n");
     put("intel-rapl:0:1", "energy_uj", "500100\n");
-    rt_rapl_sample(&rapl);
-    CHECK(fabs(rapl.joules - 6.5) < 1e-9 && !rapl.broken);
-    rt_rapl_sample(&rapl);
+    CHECK(rt_rapl_sample(&rapl));
+    CHECK(fabs(rapl.joules - 6.5) < 1e-9);
+    CHECK(rt_rapl_sample(&rapl));
     CHECK(fabs(rapl.joules - 6.5) < 1e-9); /* nothing is counted twice */
     put("intel-rapl:0:1", "energy_uj", "?\n");
-    rt_rapl_sample(&rapl);
-    CHECK(rapl.broken);
+    CHECK(!rt_rapl_sample(&rapl));
     CHECK(!rt_rapl_open(&rapl, folder)); /* without one of them the sum would be too small */
     char command[64];
     snprintf(command, sizeof command, "rm -r %s", folder);
     CHECK(system(command) == 0);
+}
+
+static void wait_for(double seconds)
+{
+    nanosleep(&(struct timespec){(time_t)seconds, (long)(1e9 * fmod(seconds, 1))}, NULL);
+}
+
+/* The energy is of the first reading and the last; a reading once per second shows 100 W, then 300. The
+ * idle power, 100 W, is not taken off. */
+static void test_counters(void)
+{
+    rt_energy_t energy;
+    char command[160];
+    strcpy(folder, "/tmp/rt_power_XXXXXX");
+    CHECK(mkdtemp(folder) != NULL);
+    CHECK(!rt_energy_open(RT_CPU, folder));
+    put_domain("intel-rapl:0", "package-0\n", "0\n");
+    CHECK(rt_energy_open(RT_CPU, folder));
+    snprintf(command, sizeof command,
+             "(cd %s; echo 200000000 >new; sleep 2; mv new intel-rapl:0/energy_uj) &", folder);
+    CHECK(system(command) == 0);
+    rt_energy_idle();
+    rt_energy_start();
+    put("intel-rapl:0", "energy_uj", "300000000\n");
+    wait_for(1.5);
+    put("intel-rapl:0", "energy_uj", "600000000\n");
+    wait_for(0.8);
+    rt_energy_stop(&energy);
+    CHECK_TEXT(energy.source, "RAPL");
+    CHECK(fabs(energy.joules - 400) < 1e-6 && energy.samples == 3);
+    CHECK(energy.seconds > 2.2 && fabs(energy.end - energy.begin - energy.seconds) < 0.1);
+    CHECK(fabs(energy.lowest - 100) < 30 && fabs(energy.highest - 300) < 90);
+    CHECK(fabs(energy.idle - 100) < 20 && energy.begin - energy.idle_end < 0.5);
+    put("intel-rapl:0", "energy_uj", "?\n");
+    rt_energy_start();
+    rt_energy_stop(&energy);
+    CHECK(energy.source == NULL);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    CHECK(system(command) == 0);
+}
+
+/* The windows are of second 1000 to 1010 of 1970. The first sample is 999.5 s, 95 W; after that one per
+ * second with 10 W more, so trapezoids are exact: 1500 J. The idle machine had 80 W. */
+static void test_meter_file(void)
+{
+    static const struct {
+        const char *old, *new, *why; /* what is changed in the file, and what is said of it */
+    } rows[] = {
+        {"", "", NULL},
+        {"1000.5, ", "1970-01-01T00:16:40.5Z,", NULL},
+        {"1000.5, ", "1970-01-01T02:16:40.50+02:00 ", NULL},
+        {"1000.5, ", "1969-12-31T23:16:40.5-01:00 ", NULL},
+        {"1000.5, 105", "# 1", "with 9 samples, up to 2.0 s apart; one per second is needed"},
+        {"1001.5, 115\n1002.5, 125\n1003.5, 135\n", "1001.8, 118\n1003.2, 132\n",
+         "with 9 samples, up to 1.4 s apart"},
+        {"1000.5, 105", "1000.5, 105\n1000.7, 107\n# 1", NULL},
+        {"\n1003.5, 135\n", "\n1002.7, 1\n1004.4, 1\n", "with 11 samples, up to 1.7 s apart"},
+        {"995.5, 80\n996.5, 80\n997.5, 80\n998.5, 80\n999.5, 95", "1000.2, 95",
+         "covers 9.8 of the 10.0 s"},
+        {"1010.5, 205\n", "1010.5, 205", "covers 9.5 of the 10.0 s"}, /* being written */
+        {"1002.5, ", "1001.5, ", "line 10: not later than the sample before"},
+        {"1002.5, ", "1970-01-01T00:16:42.5, ", "line 10: the time lacks its zone"},
+        {"1002.5, ", "1970-01-01 00:16:42.5, ", "line 10: \"1970-01-01\" is not a number (seconds"},
+        {"1002.5, 125", "1002.5", "line 10: watts is missing"},
+        {"1002.5, 125", "1002.5, 125 W", "line 10: the line should end before \"W\""},
+        {"1002.5, 125", "1002.5, nan", "line 10: a time and watts"},
+        {"1002.5, 125", "1002.5, -1", "line 10: a time and watts"}};
+    const rt_energy_t when = {.begin = 1000, .end = 1010, .idle_begin = 996, .idle_end = 998};
+    char text[512] = "# time, watts\n\n995.5, 80\n996.5, 80\n997.5, 80\n998.5, 80\n", path[64];
+    for (int i = 0; i < 12; i++)
+        snprintf(text + strlen(text), 24, "%d.5, %d\n", 999 + i, 95 + 10 * i);
+    rt_energy_t energy;
+    rt_text_t why;
+    strcpy(folder, "/tmp/rt_meter_XXXXXX");
+    CHECK(mkdtemp(folder) != NULL);
+    snprintf(path, sizeof path, "%s/x/meter.csv", folder);
+    CHECK(!rt_power_read(path, &when, NULL, &why) && strstr(why.text, "No such file"));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char changed[640];
+        const char *at = strstr(text, rows[i].old);
+        CHECK(at != NULL);
+        snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at - text), text, rows[i].new,
+                 at + strlen(rows[i].old));
+        put("x", "meter.csv", changed);
+        const bool good = rt_power_read(path, &when, &energy, &why);
+        const bool as_said = good ? !rows[i].why : rows[i].why && strstr(why.text, rows[i].why);
+        CHECK(as_said);
+        if (!as_said)
+            printf("row %zu: %s\n", i, good ? "read" : why.text);
+        if (good)
+            CHECK(fabs(energy.joules - 1500) < 1e-6 && energy.samples >= 10 &&
+                  energy.lowest == 105 && energy.highest == 195 && energy.seconds == 10 &&
+                  energy.idle == 80 && strcmp(energy.source, "meter") == 0);
+    }
+    snprintf(path, sizeof path, "rm -r %s", folder);
+    CHECK(system(path) == 0);
 }
 
 /* A GPU's own folder has the counters of its parts too. */
@@ -205,20 +301,19 @@ static void test_hwmon(void)
     CHECK(system(command) == 0);
 }
 
-/* A stand-in for ROCm SMI with two GPUs, of which the second is in a partition. */
+/* A stand-in for ROCm SMI with three GPUs, of which the second is in a partition, and the last has no counter. */
 static const char rocm_smi[] =
     "#include <stdint.h>\n"
     "int rsmi_init(uint64_t flags) { return flags != 0; }\n"
-    "int rsmi_num_monitor_devices(uint32_t *n) { *n = 2; return 0; }\n"
+    "int rsmi_num_monitor_devices(uint32_t *n) { *n = 3; return 0; }\n"
     "int rsmi_dev_pci_id_get(uint32_t d, uint64_t *id)\n"
-    "{ *id = d ? 0x1000030a9u : 0xc100; return 0; }\n"
+    "{ *id = d > 1 ? 0xc300 : d ? 0x1000030a9u : 0xc100; return 0; }\n"
     "int rsmi_dev_energy_count_get(uint32_t d, uint64_t *c, float *r, uint64_t *t)\n"
     "{ *c = 4000000u + d * 1000000u; *r = 16; *t = 0; return d > 1; }\n";
 
 static void test_rocm(void)
 {
     char command[160], library[64];
-    uint32_t device = 9;
     double joules = 0;
     strcpy(folder, "/tmp/rt_rocm_XXXXXX");
     CHECK(mkdtemp(folder) != NULL);
@@ -227,14 +322,14 @@ static void test_rocm(void)
     snprintf(command, sizeof command, "${CC:-cc} -shared -fPIC %s/smi/smi.c -o %s", folder,
              library);
     if (system(command) == 0) {
-        CHECK(!rt_rocm_open("/nowhere/smi.so", "0000:c1:00.0", &device));
-        CHECK(!rt_rocm_open(library, "", &device));
-        CHECK(!rt_rocm_open(library, "0000:c2:00.0", &device));
-        CHECK(rt_rocm_open(library, "0000:c1:00.0", &device) && device == 0);
-        CHECK(rt_rocm_read(device, &joules) && joules == 64);
-        CHECK(rt_rocm_open(library, "0001:30:15.1", &device) && device == 1);
-        CHECK(rt_rocm_read(device, &joules) && joules == 80);
-        CHECK(!rt_rocm_read(2, &joules));
+        CHECK(!rt_rocm_open("/nowhere/smi.so", "0000:c1:00.0"));
+        CHECK(!rt_rocm_open(library, ""));
+        CHECK(!rt_rocm_open(library, "0000:c2:00.0"));
+        CHECK(rt_rocm_open(library, "0000:c1:00.0"));
+        CHECK(rt_rocm_read(&joules) && joules == 64);
+        CHECK(rt_rocm_open(library, "0001:30:15.1"));
+        CHECK(rt_rocm_read(&joules) && joules == 80);
+        CHECK(rt_rocm_open(library, "0000:c3:00.0") && !rt_rocm_read(&joules));
     } else {
         printf("no stand-in for ROCm SMI: no C compiler\n");
     }
@@ -248,6 +343,8 @@ int main(void)
     test_nonce();
     test_digest();
     test_rapl();
+    test_counters();
+    test_meter_file();
     test_hwmon();
     test_rocm();
     return check_done();

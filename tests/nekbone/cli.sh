@@ -23,6 +23,9 @@ rows "$program" <<'END'
 2|FP64 does not reach --tolerance 1e-15|--rung solve-cpu --tolerance 1e-15
 2|no system to solve|--rung solve-cpu --no-communication
 2|of the ladder solve: use solve-cpu|--rung jammed --precond schwarz
+2|--power: nowhere.csv: No such file|--power nowhere.csv
+2|--power: ./in.case: line 1: "degree" is not a number|--power ./in.case
+2|--power needs timed windows|--power in.case --seconds 0
 3|--rung layered cannot run here: |--rung layered --device cpu
 2|--json ./in.case: the same file as --case|--case in.case --json ./in.case
 2|it is a link to a file that is not there|--json link

@@ -19,11 +19,12 @@ TEXTS = {  # what must be read
               'gfnn-wave, ladder: UNSTEADY: solve-simd', 'UNSTEADY windows differ by 16.7 %',
               'This folder has no ladder of fun3d-mcpi.',
               'The ladder: predictor', 'The wave: uz, ',
-              'nekbone, peak', '--choose fetch=next', 'over 1 solve', '0.758', '0.913', '0.75 s', 'set-up s', '36.2', '3.500'],
+              'nekbone, peak', '--choose fetch=next', 'over 1 solve', '0.758', '0.913', '0.75 s', 'set-up s', '36.2', '3.500', 'idle W', '41.3', 'NVML, 1.1 samples per s',
+              'Joules per solve', 'vectors fp32, precision fp16 1e-08 11.5', '247.0'],
     'hostile': ['<script>alert(1)</script>', 'not a whole JSON file', 'failed:',
                 'alya-rhs.json: not a result by docs/result-schema.json',
                 'ladder-alya-rhs.json: not a regular file', 'gfnn-wave-picture.vti is in the folder, and is not drawn', 'INVALID', 'Wrong.']}
-NEVER = {'whole': ['governors', '25276502016'], 'hostile': ['No plot']}  # what must not be read
+NEVER = {'whole': ['governors', '25276502016'], 'hostile': ['No plot', 'Joules per solve']}  # what must not be read
 
 
 class Page(html.parser.HTMLParser):

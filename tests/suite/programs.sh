@@ -15,6 +15,33 @@ for ladder in operator predictor solve; do
 done
 grep -q '^solve .* iterations per step to' ladder-gfnn-wave.out || fail "gfnn-wave --ladder says nothing on iterations"
 
+# a power meter that writes twice per second while a solve is timed, and then no more
+for i in {1..200}; do
+    echo "$(date -u +%FT%T.%NZ), 150"
+    sleep 0.5
+done >meter.csv &
+meter=$!
+sleep 0.2
+app=nekbone
+run="$top/apps/nekbone/nekbone --device cpu --threads 1 --rung solve-cpu --elements 2x2x2 --degree 3 --power meter.csv --json meter.json"
+valid meter $run --window 1 --windows 3
+kill $meter
+wait $meter 2>/dev/null
+grep -q '^energy  *solve-cpu: .* 150 W (meter)$' meter.out || fail "no energy in $(cat meter.out)"
+ends 0 $rooftop verify meter.json
+ends 0 $rooftop table meter.json --csv meter-table.csv
+"$python" - <<'END' || failed=1
+import csv, sys
+row = next(csv.DictReader(open('meter-table.csv')))
+joules, watts, rate = (float(row[name]) for name in ('joules_per_unit', 'watts', 'power_samples_per_s'))
+held = abs(watts - 150) < 1e-3 and abs(joules / float(row['seconds_per_unit']) - 150) < 1e-3 and 0.9 < rate < 2.5
+sys.exit(0 if held and (row['energy_source'], row['idle_watts']) == ('meter', '') else f'wrong: {row}')
+END
+ends 3 $run --seconds 0.1
+grep -q '^nekbone: --power: meter.csv covers 0.0 of .*: solve-cpu has no energy of the meter$' err || fail "a meter that ended: $(cat err)"
+! grep meter_ meter.json || fail "a meter that ended is in the result"
+app=rooftop
+
 # every paper at tiny size; one run that is lost is made again, and no other
 tiny="reproduce --size tiny --force --into tiny --bindir $top"
 ends 0 $rooftop $tiny all

@@ -6,7 +6,7 @@ from helper import program
 
 from rooftop_suite import Fault, results
 from rooftop_suite.measure import scale
-from rooftop_suite.results import collect, compare, figures, table
+from rooftop_suite.results import collect, compare, figures, judge, table
 
 
 def row(fom, result='a', **changed):
@@ -106,6 +106,16 @@ class Table(unittest.TestCase):
         rung = made.rungs[0]
         row = collect.rows_of_result('=1+1', 'base', made)[0]
         self.assertEqual((row.watts, row.joules_per_unit), (300.0, 300.0 * rung.seconds_per_unit))
+        self.assertEqual((row.energy_source, row.idle_watts), ('NVML', 41.3))
+        metered = collect.rows_of_result('x', 'base', program(
+            energy_joules=600.0, energy_seconds=2.0, energy_source='NVML', energy_idle_watts=70.0, meter_joules=1000.0,
+            meter_seconds=2.0, meter_source='meter', meter_idle_watts=90.0, meter_samples=4, meter_samples_per_s=2.0))[0]
+        self.assertEqual((metered.watts, metered.energy_source, metered.idle_watts, metered.power_samples_per_s), (500.0, 'meter', 90.0, 2.0))
+        pair = compare.compare(compare.Side('a', [row]), compare.Side('b', [metered]))[0]
+        self.assertEqual(pair.cells('gflop_per_s_per_watt', '.3g'), ['-', '-'])  # a node is not a board
+        self.assertEqual(list(judge.judge_energy(results.Rung(timed_seconds=3.0, energy_seconds=2.0, meter_seconds=4.0, meter_samples=6,
+                                                              meter_samples_per_s=2.0))),
+                         ['energy_seconds is 2, the timed windows are of 3', 'meter_samples_per_s is 2, its samples say 1.5'])
         self.assertAlmostEqual(row.gflop_per_s_per_watt, rung.fom_flop_per_s / 300e9)
         self.assertAlmostEqual(row.achieved_gb_per_s, rung.bytes_per_unit / rung.seconds_per_unit / 1e9)
         lines = table.csv_text([row]).splitlines()

@@ -8,11 +8,12 @@ files, never from the summary.
 """
 import argparse
 import os
+import statistics
 from collections.abc import Sequence
 
 from .. import ENVIRONMENT, USAGE, VALID, Fault, results
 from ..results import Program, disk, explain
-from ..results.figures import DASH, Result, percent, scaled
+from ..results.figures import DASH, Result, percent, scaled, short
 from . import plots
 from .evidence import Evidence
 from .page import Markup, inline, join, listed, parts, render
@@ -102,6 +103,19 @@ class Report:
             parts.of_headline(), words=4) if rungs else Markup()
         return join([rows, parts.missing(f'Not measured: {", ".join(without)}.') if without else ''])
 
+    def solves(self) -> Markup:
+        """Joules per solve, of all results of the folder that have a solve to a tolerance and its energy."""
+        rows = [[program.program, rung.name, rung.row.preconditioner, ', '.join(
+            f'{name} {program.options[name]}' for name in ('vectors', 'precision')  # of gfnn-wave
+            if name in program.options and (name == 'vectors' or rung.row.preconditioner.startswith('gf'))) or rung.precision,
+                 str(program.options['tolerance']), short(statistics.mean(rung.row.iterations)), *(short(value or 0.0) for value in (
+                     rung.seconds, rung.row.joules_per_unit, rung.row.watts)), rung.row.power('source')]
+                for file in self.evidence.files.values() for program in [file.record] if isinstance(program, Program)
+                for rung in Result(program).rungs
+                if rung.fom and rung.row.iterations and rung.row.joules_per_unit and 'tolerance' in program.options]
+        heads = ['app', 'rung', 'preconditioner', 'precision', 'tolerance', 'iterations', 's per solve', 'J per solve', 'W', 'meter']
+        return Markup(parts.part('Joules per solve', parts.table(heads, rows, parts.of_solves(), words=5))) if rows else Markup()
+
     def about(self) -> Markup:
         run = self.evidence.run
         source = run.source
@@ -143,5 +157,5 @@ class Report:
         on = ' and '.join(chips)
         title = f'Rooftop on {on}' if on else 'Rooftop'
         return render('report.html', title=title, lead=join(lead, ' · '), sections=sections,
-                      headline=self.headline(), about=self.about(), flags=evidence.flags, folder=evidence.here,
+                      headline=self.headline(), solves=self.solves(), about=self.about(), flags=evidence.flags, folder=evidence.here,
                       purposes=PURPOSES, environment=self.environment())

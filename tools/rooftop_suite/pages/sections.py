@@ -21,10 +21,11 @@ MOST_PICTURE = 8 << 20  # bytes of a file that is drawn for the page
 
 
 def powers(rungs: Sequence[Rung]) -> Columns:
-    """Returns columns of watts, joules per unit, and GFlop/s of credited work per watt."""
+    """Returns columns of watts, those of the idle machine, joules per unit, and GFlop/s of credited work per watt."""
     unit = rungs[0].unit if len({rung.unit for rung in rungs}) == 1 else 'unit'
     rows = [rung.row for rung in rungs]
     return [('W', [short(row.watts) if row.watts else DASH for row in rows]),
+            ('idle W', [scaled(row.power('idle_watts'), 1) for row in rows]),
             (f'J per {unit}', [f'{row.joules_per_unit:.3g}' if row.joules_per_unit else DASH for row in rows]),
             ('GFlop/s per W', [scaled(row.flop_per_joule) for row in rows])]
 
@@ -96,7 +97,8 @@ class Section:
             ('windows', f'{windows}{each}' if windows else ''),
             ('set-up', f'{short(row.setup_seconds)} s' if row.setup_seconds else ''),
             ('of ceilings', ', '.join(f'{percent(share)} of {what}' for share, what in rung.shares())),
-            ('meter of energy', row.energy_source),
+            ('meter of energy', row.power('source') + (
+                f', {row.power("samples_per_s"):.2g} samples per s' if row.power('samples_per_s') else '')),
             ('launch parameters', ', '.join(f'{name} {value}' for name, value in row.choice.items()))])
 
     # -- the ladder --

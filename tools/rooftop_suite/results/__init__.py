@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Optional, TypeVar, Union
+from typing import Any, Optional, TypeVar, Union
 
 from .. import INVALID, USAGE, Fault, Json
 from . import disk
@@ -47,10 +47,15 @@ class Ceilings(Record, kind='ceilings'):
 class Rung(Record, kind='rung'):
     """A rung that ran."""
 
+    def power(self, name: str) -> Any:
+        """Returns a member of the power meter, which measures most, or else of the machine's own counters."""
+        return getattr(self, f'{"meter" if self.meter_joules else "energy"}_{name}')
+
     @property
     def watts(self) -> Optional[float]:
-        """The mean power of the timed windows."""
-        return float(self.energy_joules / self.energy_seconds) if self.energy_joules and self.energy_seconds else None
+        """The mean power of the timed windows; that of the idle machine is not taken off."""
+        joules, seconds = self.power('joules'), self.power('seconds')
+        return float(joules / seconds) if joules and seconds else None
 
     @property
     def joules_per_unit(self) -> Optional[float]:

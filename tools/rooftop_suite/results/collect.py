@@ -54,6 +54,8 @@ class Row(NamedTuple):
     watts: Optional[float] = None
     gflop_per_s_per_watt: Optional[float] = None
     energy_source: str = ''
+    idle_watts: Optional[float] = None
+    power_samples_per_s: Optional[float] = None
     problem: Optional[Json] = None  # the options of the problem
     ladder: str = ''
     serial: str = ''  # says so of Kokkos on one thread
@@ -102,7 +104,8 @@ def rows_of_result(name: str, kind: str, program: Program, run: Optional[Run] = 
             bandwidth_gb_per_s=giga(result.bandwidth(on)[0]), fma64_gflop_per_s=giga(result.fma(on, 'fp64')),
             fma32_gflop_per_s=giga(result.fma(on, 'fp32')), achieved_gb_per_s=giga(rung.bytes),
             achieved_gflop_per_s=giga(rung.flops), joules_per_unit=row.joules_per_unit, watts=row.watts,
-            gflop_per_s_per_watt=giga(row.flop_per_joule if rung.fom else None), energy_source=row.energy_source,
+            gflop_per_s_per_watt=giga(row.flop_per_joule if rung.fom else None), energy_source=row.power('source'),
+            idle_watts=row.power('idle_watts'), power_samples_per_s=row.power('samples_per_s'),
             ladder=rung.ladder, serial=rung.serial, system=', '.join(filter(None, (program.gpu, program.cpu))),
             problem={key: value for key, value in program.options.items() if key not in NOT_THE_PROBLEM}))
     return rows

@@ -59,7 +59,9 @@ class Pair(NamedTuple):
 
     def cells(self, name: str, form: str, scale: float = 1) -> list[str]:
         """Returns a member of both sides."""
-        values = [getattr(side, name) for side in (self.base, self.other)]
+        sides = (self.base, self.other)
+        alike = 'watt' not in name or len({side.energy_source == 'meter' for side in sides}) == 1  # a node is not a board
+        values = [getattr(side, name) if alike else None for side in sides]
         return [number(None if value is None else value * scale, form) for value in values]
 
     def with_setup(self) -> list[str]:

@@ -51,6 +51,15 @@ def judge_times(rung: Rung) -> Iterator[str]:
             yield f'{name} is {stated:.9g}, its windows say {value:.9g}'
 
 
+def judge_energy(rung: Rung) -> Iterator[str]:
+    for of in ('energy', 'meter'):
+        seconds, samples, rate = (getattr(rung, f'{of}_{name}') for name in ('seconds', 'samples', 'samples_per_s'))
+        if seconds is not None and seconds < (rung.timed_seconds or 0.0) * (1 - ROUNDING):
+            yield f'{of}_seconds is {seconds:.9g}, the timed windows are of {rung.timed_seconds:.9g}'
+        if seconds and samples and not math.isclose(rate or 0.0, samples / seconds, rel_tol=ROUNDING):
+            yield f'{of}_samples_per_s is {rate or 0.0:.9g}, its samples say {samples / seconds:.9g}'
+
+
 def judge_work(rung: Rung) -> Iterator[str]:
     for name, stated, value in (
             ('bytes_per_unit', rung.bytes_per_unit, sum(row.calls * (row.read_bytes + row.written_bytes) for row in rung.work)),
@@ -76,7 +85,7 @@ def worst(verdicts: Sequence[str]) -> str:
 def judge_program(result: Program) -> list[str]:
     """Returns the faults of a program's result, one line each."""
     wrong = [f'rungs[{i}] {rung.name}: {line}' for i, rung in enumerate(result.rungs)
-             for line in (*judge_checks(rung), *judge_times(rung), *judge_work(rung))]
+             for line in (*judge_checks(rung), *judge_times(rung), *judge_energy(rung), *judge_work(rung))]
     verdict = worst([rung.verdict for rung in result.rungs])
     if result.rungs and result.verdict != verdict:
         wrong.append(f'verdict is {result.verdict}, its rungs say {verdict}')

@@ -18,7 +18,7 @@ from .collect import Row, found
 COLUMNS = Row._fields[:Row._fields.index('problem')]  # of CSV
 HEADS = ('app', 'result', 'processor', 'ranks', 'run', 'rung', 'precision', 'verdict', 'GFlop/s',
          'per 1000 of price', '1 solve', '100 solves', 'set-up s', 'spread', 'noise',
-         'of bandwidth', 'J per unit', 'W', 'GFlop/s per W')
+         'of bandwidth', 'J per unit', 'W', 'idle W', 'GFlop/s per W')
 WORDS = 8  # columns that are text
 NOTE = ('FOM in GFlop/s of credited work, of all ranks, without set-up and with it, over 1 and 100 solves. No verdict but VALID '
         'has one. Ladders have short windows.')
@@ -76,7 +76,7 @@ def shown(row: Row) -> list[str]:
             number(row.fom_100_solves_gflop_per_s, '.4g'), number(row.setup_seconds, '.3g'),
             number(row.spread, '.1%'), number(row.noise, '.1%'),
             number(share if share and share <= figures.MOST else None, '.0%'), number(row.joules_per_unit, '.4g'),
-            number(row.watts, '.4g'), number(row.gflop_per_s_per_watt, '.4g')]
+            number(row.watts, '.4g'), number(row.idle_watts, '.4g'), number(row.gflop_per_s_per_watt, '.4g')]
 
 
 def ordered(rows: list[Row], ladders: bool) -> list[Row]:
