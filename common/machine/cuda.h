@@ -9,6 +9,9 @@
 #ifndef RT_CUDA_H
 #define RT_CUDA_H
 
+#if defined RT_HAVE_CUDA && !RT_HAVE_CUDA
+#error this build has no CUDA, and a machine without it has not what follows
+#endif
 #include <cuda_runtime_api.h>
 #include "base/error.h"
 #include "machine/device.h"
