@@ -5,13 +5,12 @@
  * Every call of the CUDA runtime is wrapped in RT_CUDA(...), so that an error is reported where it
  * is met. The price is that the error of an earlier asynchronous operation may be reported here
  * too. The place is then where it came to light; CUDA_LAUNCH_BLOCKING=1 finds where it was made.
+ *
+ * In a build without CUDA this header is empty.
  */
-#ifndef RT_CUDA_H
+#if !defined(RT_CUDA_H) && (!defined(RT_HAVE_CUDA) || RT_HAVE_CUDA)
 #define RT_CUDA_H
 
-#if defined RT_HAVE_CUDA && !RT_HAVE_CUDA
-#error this build has no CUDA, and a machine without it has not what follows
-#endif
 #include <cuda_runtime_api.h>
 #include "base/error.h"
 #include "machine/device.h"

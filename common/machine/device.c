@@ -24,9 +24,7 @@
 #include "machine/comm.h"
 #include "machine/kokkos.h"
 #include "machine/openacc.h"
-#if RT_HAVE_CUDA
 #include "machine/cuda.h"
-#endif
 
 enum { MAX_GPUS = 64, MAX_STOPS = 8 };
 

@@ -4,9 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#if RT_HAVE_CUDA
 #include "machine/cuda.h"
-#endif
 
 static struct {
     void *stream; /* the one in use: main or side; NULL: none is open */

@@ -2,9 +2,7 @@
 #include "config.h"
 #include "machine/device.h"
 #include "machine/kokkos.h"
-#if RT_HAVE_CUDA
 #include "machine/cuda.h"
-#endif
 
 void rt_device_synchronize(void)
 {

@@ -23,9 +23,7 @@
 #endif
 
 #include "base/error.h"
-#if RT_HAVE_CUDA
 #include "machine/cuda.h"
-#endif
 
 double rt_clock(void)
 {

@@ -12,9 +12,7 @@
 #include "base/error.h"
 #include "machine/comm.h"
 #include "measure/plausible.h"
-#if RT_HAVE_CUDA
 #include "machine/cuda.h"
-#endif
 
 #ifndef CLOCK_MONOTONIC_RAW /* Linux has it; it is not adjusted, as the clock of rt_clock is */
 #define CLOCK_MONOTONIC_RAW CLOCK_MONOTONIC
