@@ -30,11 +30,11 @@ static void keep_near_source(const gfnn_box_t *box, int64_t reach, double *x)
 }
 
 /* Returns the base of the velocities that draws start with: 1029 random values around the source,
- * more than a rung could keep answers for. A solve with them must be as hard as one without, to the iteration, and
- * is where they are near the source (in the whole box two kernels need 14 iterations for 12) and
- * their share of the first right-hand side is SHARE of the source's largest; of later ones it is
- * three times that, because `a` follows v. M makes sqrt(1/8) of such a v, as a row of it has 1/6, 2/3,
- * 1/6 in each direction, and a draw has a standard deviation of sqrt(1/3). */
+ * more than a rung could keep answers for. A solve with them must be as hard as one without, to the
+ * iteration, and is where they are near the source (in the whole box two kernels need 14 iterations
+ * for 12) and their share of the first right-hand side is SHARE of the source's largest; of later
+ * ones it is three times that, because `a` follows v. M makes sqrt(1/8) of such a v, as a row of it
+ * has 1/6, 2/3, 1/6 in each direction, and a draw has a standard deviation of sqrt(1/3). */
 static double *noise_new(const gfnn_problem_t *p)
 {
     enum { REACH = 3 };

@@ -55,8 +55,8 @@ RT_NORETURN void rt_refuse(rt_status_t status, const char *fmt, ...) RT_PRINTF(2
 /* Prints `PROGRAM: message`, one line, on stderr. Not collective. */
 void rt_say(const char *fmt, ...) RT_PRINTF(1, 2);
 /* Does the same about an output that could not be written, or a meter that could not be read, and
- * notes that there was one: the program goes on, and ends with RT_ENVIRONMENT if nothing worse happens. Not
- * collective. */
+ * notes that there was one: the program goes on, and ends with RT_ENVIRONMENT if nothing worse
+ * happens. Not collective. */
 void rt_unwritten(const char *fmt, ...) RT_PRINTF(1, 2);
 /* Returns whether rt_unwritten was not called since rt_error_set_program. */
 bool rt_all_written(void);

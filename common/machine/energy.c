@@ -160,19 +160,24 @@ bool rt_rocm_read(double *joules)
 
 typedef struct nvmlDevice_st *nvml_device_t;
 static struct {
+    bool tried, ready;
     int (*init)(void); /* all return 0 for success */
     int (*by_pci)(const char *address, nvml_device_t *device);
     int (*energy)(nvml_device_t device, unsigned long long *millijoules);
 } nvml;
 
-/* Loads NVML, and leaves it loaded, because opening and closing the driver takes seconds. */
-static bool nvml_open(const char *address, nvml_device_t *device)
+/* Loads NVML once. It stays loaded, because opening and closing the driver takes seconds. */
+static bool nvml_ready(void)
 {
+    if (nvml.tried)
+        return nvml.ready;
+    nvml.tried = true;
     void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    return library && find(library, "nvmlInit_v2", &nvml.init) &&
-           find(library, "nvmlDeviceGetHandleByPciBusId_v2", &nvml.by_pci) &&
-           find(library, "nvmlDeviceGetTotalEnergyConsumption", &nvml.energy) && nvml.init() == 0 &&
-           nvml.by_pci(address, device) == 0;
+    nvml.ready = library && find(library, "nvmlInit_v2", &nvml.init) &&
+                 find(library, "nvmlDeviceGetHandleByPciBusId_v2", &nvml.by_pci) &&
+                 find(library, "nvmlDeviceGetTotalEnergyConsumption", &nvml.energy) &&
+                 nvml.init() == 0;
+    return nvml.ready;
 }
 
 /* ---- what a rank reads -------------------------------------------------------------------- */
@@ -224,7 +229,7 @@ static bool find_meter(const char *address)
         return false;
     meter.read = nvml_read;
     meter.source = "NVML";
-    if (nvml_open(address, &meter.nvidia))
+    if (nvml_ready() && nvml.by_pci(address, &meter.nvidia) == 0)
         return true;
     snprintf(meter.intel, sizeof meter.intel, "/sys/bus/pci/devices/%s", address);
     meter.read = intel_read;

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from .. import ENVIRONMENT, USAGE, VALID, Fault, results
 from ..results import Program, disk, explain
-from ..results.figures import DASH, Result, percent, scaled, short
+from ..results.figures import DASH, Result, Rung, percent, scaled, short
 from . import plots
 from .evidence import Evidence
 from .page import Markup, inline, join, listed, parts, render
@@ -73,6 +73,16 @@ def in_words(value: object, depth: int = 3) -> str:
     return ', '.join(in_words(member, depth - 1) for member in value) if isinstance(value, list) else str(value)
 
 
+def solve_row(program: Program, rung: Rung) -> list[str]:
+    """Returns the row of a solve. gfnn-wave has options of precision, that of the network only if there is one."""
+    row, options = rung.row, program.options
+    asked = ('vectors', 'precision') if row.preconditioner.startswith('gf') else ('vectors',)
+    precision = ', '.join(f'{name} {options[name]}' for name in asked if name in options) or rung.precision
+    words = [program.program, rung.name, row.preconditioner, precision, str(options['tolerance'])]
+    numbers = (statistics.mean(row.iterations), rung.seconds or 0.0, row.joules_per_unit or 0.0, row.watts or 0.0)
+    return [*words, *map(short, numbers), row.power('source')]
+
+
 class Report:
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
@@ -105,14 +115,9 @@ class Report:
 
     def solves(self) -> Markup:
         """Joules per solve, of all results of the folder that have a solve to a tolerance and its energy."""
-        rows = [[program.program, rung.name, rung.row.preconditioner, ', '.join(
-            f'{name} {program.options[name]}' for name in ('vectors', 'precision')  # of gfnn-wave
-            if name in program.options and (name == 'vectors' or rung.row.preconditioner.startswith('gf'))) or rung.precision,
-                 str(program.options['tolerance']), short(statistics.mean(rung.row.iterations)), *(short(value or 0.0) for value in (
-                     rung.seconds, rung.row.joules_per_unit, rung.row.watts)), rung.row.power('source')]
-                for file in self.evidence.files.values() for program in [file.record] if isinstance(program, Program)
-                for rung in Result(program).rungs
-                if rung.fom and rung.row.iterations and rung.row.joules_per_unit and 'tolerance' in program.options]
+        programs = [file.record for file in self.evidence.files.values() if isinstance(file.record, Program)]
+        rows = [solve_row(program, rung) for program in programs if 'tolerance' in program.options
+                for rung in Result(program).rungs if rung.fom and rung.row.iterations and rung.row.joules_per_unit]
         heads = ['app', 'rung', 'preconditioner', 'precision', 'tolerance', 'iterations', 's per solve', 'J per solve', 'W', 'meter']
         return Markup(parts.part('Joules per solve', parts.table(heads, rows, parts.of_solves(), words=5))) if rows else Markup()
 

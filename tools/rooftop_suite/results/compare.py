@@ -58,10 +58,9 @@ class Pair(NamedTuple):
         return self.ratio is not None and self.why in ('', WITHIN)
 
     def cells(self, name: str, form: str, scale: float = 1) -> list[str]:
-        """Returns a member of both sides."""
-        sides = (self.base, self.other)
-        alike = 'watt' not in name or len({side.energy_source == 'meter' for side in sides}) == 1  # a node is not a board
-        values = [getattr(side, name) if alike else None for side in sides]
+        """Returns a member of both sides; none of power if a meter measured one side alone: a node is not a board."""
+        differ = 'watt' in name and (self.base.energy_source == 'meter') != (self.other.energy_source == 'meter')
+        values = [None if differ else getattr(side, name) for side in (self.base, self.other)]
         return [number(None if value is None else value * scale, form) for value in values]
 
     def with_setup(self) -> list[str]:
