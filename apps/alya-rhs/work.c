@@ -125,9 +125,12 @@ void alya_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
     if (!m)
         return;
     work->arithmetic = m->arithmetic;
+    const bool clears = rt_kind_on_gpu(rung->kind); /* by another launch; on a CPU the threads do it */
     rt_work_add(work, "assemble", 1, m->flops * E,
                 16 * E + VALUE * N * (fmax(6, fields) + stride) + VALUE * m->streamed * E,
-                2 * VALUE * N * stride + VALUE * m->streamed * E);
+                (clears ? 1 : 2) * VALUE * N * stride + VALUE * m->streamed * E);
+    if (clears)
+        rt_work_add(work, "clear", 1, 0, 0, VALUE * N * stride);
     if (alya_is_step(rung))
         step_work(run, work);
 }

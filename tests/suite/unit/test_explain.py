@@ -11,7 +11,7 @@ from rooftop_suite import cli, results
 from rooftop_suite.results import explain, figures, predict
 
 CEILINGS = {'working_set_bytes': 1 << 30, 'copy_bytes_per_s': 3e12, 'triad_bytes_per_s': 4e12, 'read_bytes_per_s': 4e12,
-            'fma64_flop_per_s': 2e13, 'fma32_flop_per_s': 4e13, 'graph_node_s': 1e-6}
+            'fma64_flop_per_s': 2e13, 'fma32_flop_per_s': 4e13, 'graph_node_s': 1e-6, 'host_wait_s': 1e-6}
 WORK = [{'kernel': 'ax', 'calls': 2, 'flop': 4e7, 'read_bytes': 3e8, 'written_bytes': 1e8},  # 200 us of memory, 4 of flops
         {'kernel': 'lines', 'calls': 1, 'flop': 1e9, 'read_bytes': 4e7, 'written_bytes': 0}]  # 10 and 50 us
 
@@ -87,6 +87,8 @@ class Budgets(InFolder):
         self.assertEqual([round(1e6 * one.parts[name]) for name in ('launches', 'grid barriers', 'unexplained')], [7, 16, 27])
         self.assertIn('barriers of the grid', budget(work=work).left_out)
         self.assertEqual(budget().left_out, [])
+        self.assertAlmostEqual(1e6 * budget(ceilings={'host_wait_s': 9e-6}, units_per_solve=4).parts['host waits'], 2)
+        self.assertIn('wait for a solve', *budget(ceilings={'host_wait_s': 0}).left_out)
 
     def test_waits(self):
         """What no unit explains of a kernel: tails whole, the rest as the warps wait, as far as the run has room."""

@@ -30,7 +30,7 @@ CREDITED = 'GFlop/s of credited work'
 NEAR = 3.0  # per cent: farther dots are drawn nearer
 PARTS = {'memory': 'cpu', 'arithmetic': 'cuda', 'L2': 'ink', 'shared memory': 'bad', 'instructions': 'band',
          **dict(zip(WAITS, ('ink', 'cpu', 'bad', 'kokkos', 'cuda', 'openacc'))), 'launches': 'kokkos', 'grid barriers': 'soft',
-         'messages': 'openacc', 'sums': 'soft', 'unexplained': 'grid'}  # colours of a budget; of waits the outline's
+         'host waits': 'paper', 'messages': 'openacc', 'sums': 'soft', 'unexplained': 'grid'}  # colours of a budget; of waits the outline's
 KINDS = {'cpu': 'CPU', 'cuda': 'CUDA', 'kokkos': 'Kokkos', 'openacc': 'OpenACC'}
 SIGNS = 'osD^vP'  # of ladders
 INK, SOFT, GRID, BAND = (COLOURS[name] for name in ('ink', 'soft', 'grid', 'band'))

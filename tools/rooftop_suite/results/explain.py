@@ -26,6 +26,7 @@ WAITS = {'tails': 'tail_seconds', 'waits for memory': 'memory_wait_seconds', 'wa
          'waits at barriers': 'barrier_wait_seconds', 'waits for dependences': 'issue_wait_seconds',
          'sleeping': 'sleep_seconds'}  # by rooftop counters; tails: a multiprocessor has no block
 LEFT = (*WAITS, 'unexplained')  # what no ceiling is of
+FIXED = ('launches', 'grid barriers', 'host waits')  # what does not go with bytes or flops
 CACHES = {'cpu': ('l1', 'l2', 'llc'), 'gpu': ('l2', 'llc')}
 OF_A_CORE = ('l1', 'l2')  # of a CPU
 
@@ -124,7 +125,7 @@ class Budget:
     rate: float
     touched: float
     traffic: Traffic
-    waits: dict[str, float]  # messages, sums
+    waits: dict[str, float]  # of the host, for messages, sums
     left_out: list[str]
 
     @property
@@ -183,6 +184,13 @@ def launch_of(here: Ceilings, processor: str, threads: int, left_out: list[str])
     return float(seconds or 0.0)
 
 
+def host_wait_of(row: results.Rung, here: Ceilings, launch: float, left_out: list[str]) -> float:
+    """Returns the seconds per unit in which the host waits for a GPU at the end of a solve, besides a launch."""
+    if not here.host_wait_s:
+        left_out.append("the host's wait for a solve")
+    return max(0.0, (here.host_wait_s or 0.0) - launch) / (row.units_per_solve or math.inf)
+
+
 def budget(rung: figures.Rung, result: figures.Result) -> Optional[Budget]:
     """Returns the budget of a rung; None if it has no time, no work or no ceilings."""
     row, program, here = rung.row, result.program, result.ceilings(rung.processor)
@@ -198,6 +206,7 @@ def budget(rung: figures.Rung, result: figures.Result) -> Optional[Budget]:
         left_out.append('memory, whose ceiling was not measured')
     launch = launch_of(here, rung.processor, program.threads, left_out)
     traffic, waits = waits_of(row, here, program.ranks, left_out)
+    waits['host waits'] = host_wait_of(row, here, launch, left_out) if rung.processor == 'gpu' else 0.0
     counters = {of.kernel: of for of in row.counters}
     lines = []
     for work in row.work:

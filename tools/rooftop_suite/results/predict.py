@@ -62,7 +62,7 @@ def time_there(one: Budget, sheet: Optional[Machine], there: Machine, threads: i
                **{name: factor(ceiling, of, there) for name, (_, ceiling, _) in explain.COUNTED.items()}}
     kernels = sum(max(seconds * (factors[name] if name in factors else factor(line.fma, of, there))
                       for name, seconds in line.of.items()) for line in one.lines)
-    rest = sum(one.parts[name] for name in ('launches', 'grid barriers', 'messages', 'sums'))
+    rest = sum(one.parts[name] for name in (*explain.FIXED, 'messages', 'sums'))
     unexplained = sum(one.parts[name] for name in explain.LEFT)
     if one.better:  # the model is too long by the same factor there
         whole = (kernels + rest) * one.seconds / (one.kernels + rest)
@@ -116,7 +116,7 @@ def apart(there: Machine, traffic: Traffic, measured: int, ranks: int) -> tuple[
 
 def scaling(one: Budget, got: Time, there: Machine, measured: int, ranks: list[int]) -> list[str]:
     """Returns lines of weak scaling."""
-    own = got.kernels + sum(one.parts[name] for name in ('launches', 'grid barriers', *explain.LEFT))
+    own = got.kernels + sum(one.parts[name] for name in (*explain.FIXED, *explain.LEFT))
     alone = got.whole * own / (own + one.parts['messages'] + one.parts['sums'])
     scale, unit = figures.time_unit([alone])
     rows = [['ranks', unit, 'messages', 'sums', 'efficiency']]
