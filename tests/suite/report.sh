@@ -36,6 +36,11 @@ missing = [name for name in ('reference', 'onepass', 'kokkos', 'flop per byte, b
 sys.exit(f'no {missing}' if missing else 'a colour of a page' if 'var(' in text else 0)
 EOF
 
+# --- where the time of several apps goes ---
+counters=$here/docs/reference/h200-counters
+ends 0 $rooftop report $counters/counters-nekbone-onepass.json $counters/counters-alya-rhs-patch.json --output times.svg
+grep -q '>alya-rhs patch<' times.svg && grep -q '>host waits<' times.svg || fail "times.svg: no rung, or no part of its time"
+
 # --- what it refuses ---
 packages=yes refuse_all <<'END'
 2|flow.vtu: no file of --picture that can be drawn: no array p; it has density, velocity, Cp, Mach|picture flow.vtu --array p
@@ -43,6 +48,7 @@ packages=yes refuse_all <<'END'
 2|nowhere.vti: No such file|picture nowhere.vti
 3|nowhere/run.json: No such file|report nowhere
 1|not the result of a program|report whole/run.json
+2|say with --output where|report whole/nekbone.json whole/alya-rhs.json
 END
 refuse_all <<'END'
 3|a page needs Jinja2 (Debian: apt install python3-jinja2)|report whole

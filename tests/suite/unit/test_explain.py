@@ -3,9 +3,10 @@ import contextlib
 import io
 import json
 import pathlib
+import shutil
 import statistics
 
-from helper import InFolder, sample
+from helper import SOURCE, InFolder, sample
 
 from rooftop_suite import cli, results
 from rooftop_suite.results import explain, figures, predict
@@ -138,6 +139,13 @@ class Budgets(InFolder):
         for name, made in (('old', {**good, 'schema': 1}), ('bare', bare), ('dark', dark), ('odd', {'kind': 'odd'}), ('mine', {'name': 'x'})):
             pathlib.Path(f'{name}.json').write_text(json.dumps(made))
         pathlib.Path('text.json').write_text('text')
+        record = SOURCE / 'docs/reference/h200'
+        run = json.loads((record / 'run.json').read_text())
+        run['steps'] = [step for step in run['steps'] if step['app'] == 'alya-rhs']
+        pathlib.Path('folder').mkdir()
+        pathlib.Path('folder/run.json').write_text(json.dumps(run))
+        for step in run['steps']:
+            shutil.copy(record / step['json'], 'folder')
         for status, text, *words in (
                 (1, 'schema', 'explain', 'old.json'), (2, 'work by kernels', 'explain', 'bare.json'),
                 (1, 'odd', 'explain', 'odd.json'), (2, 'ceilings', 'explain', 'dark.json'), (3, 'not a whole JSON', 'explain', 'text.json'),
@@ -146,6 +154,9 @@ class Budgets(InFolder):
                 (2, 'no source', 'predict', 'good.json', '--machine=mine.json'),
                 (2, 'no rung of a CPU', 'predict', 'good.json', '--machine=grace'),
                 (2, '2 ranks or more', 'predict', 'good.json', '--machine=h200', '--ranks=8'),
+                (2, "a rung 'x'", 'explain', 'folder', '--rung=x'),
+                (2, 'no rung of a CPU', 'predict', 'folder', '--rung=patch', '--machine=grace'),
+                (0, '', 'explain', 'folder', '--rung=patch'), (0, '', 'predict', 'folder', '--rung=patch', '--machine=b200'),
                 (0, '', 'explain', 'good.json'), (0, '', 'predict', 'good.json', '--machine=b200')):
             quiet = contextlib.redirect_stdout(io.StringIO())
             with self.subTest(words), contextlib.redirect_stderr(io.StringIO()) as said, quiet:

@@ -30,7 +30,7 @@ CREDITED = 'GFlop/s of credited work'
 NEAR = 3.0  # per cent: farther dots are drawn nearer
 PARTS = {'memory': 'cpu', 'arithmetic': 'cuda', 'L2': 'ink', 'shared memory': 'bad', 'instructions': 'band',
          **dict(zip(WAITS, ('ink', 'cpu', 'bad', 'kokkos', 'cuda', 'openacc'))), 'launches': 'kokkos', 'grid barriers': 'soft',
-         'host waits': 'paper', 'messages': 'openacc', 'sums': 'soft', 'unexplained': 'grid'}  # colours of a budget; of waits the outline's
+         'host waits': 'openacc', 'messages': 'bad', 'sums': 'soft', 'unexplained': 'grid'}  # colours of a budget; of waits the outline's
 KINDS = {'cpu': 'CPU', 'cuda': 'CUDA', 'kokkos': 'Kokkos', 'openacc': 'OpenACC'}
 SIGNS = 'osD^vP'  # of ladders
 INK, SOFT, GRID, BAND = (COLOURS[name] for name in ('ink', 'soft', 'grid', 'band'))
@@ -218,7 +218,7 @@ def budget(name: str, title: str, budgets: Sequence[Budget]) -> str:
     shown = [part for part in PARTS if any(one.parts[part] for one in budgets)]
 
     def draw(ax: 'Axes') -> None:
-        named(ax, [one.rung.name for one in budgets])
+        named(ax, [one.name for one in budgets])
         left = [0.0] * len(budgets)
         for part in shown:
             shares = [100 * one.parts[part] / one.seconds for one in budgets]
@@ -228,9 +228,9 @@ def budget(name: str, title: str, budgets: Sequence[Budget]) -> str:
         ax.axvline(100, color=INK, linewidth=0.8)
         ax.set_xlabel('% of the measured time', loc='right')
         ax.spines['left'].set_visible(False)
-        ax.legend(loc='lower left', bbox_to_anchor=(0, 1.01), ncol=2)
+        ax.legend(loc='lower right', bbox_to_anchor=(1, 1.01), ncol=2)
 
-    said = '; '.join(f'{one.rung.name}: {verdict(one)}' for one in budgets)
+    said = '; '.join(f'{one.name}: {verdict(one)}' for one in budgets)
     return drawn(name, title, f'Bars of the parts of the time, one per rung. {said}',
                 24 * len(budgets) + 54 + 19 * math.ceil(len(shown) / 2), draw)
 

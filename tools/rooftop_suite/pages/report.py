@@ -4,7 +4,8 @@ It reads run.json and the files that it names, any of which may be missing, and 
 trusted: what does not count is not shown, but named, and every text is escaped. Numbers come from the programs' own
 files, never from the summary.
 
-`rooftop report LADDER.json` draws the picture of a ladder instead: the climb and the roofline, as an SVG file.
+`rooftop report LADDER.json` draws the picture of a ladder instead: the climb and the roofline, as an SVG file; of several
+results it draws where the time of their rungs goes.
 """
 import argparse
 import os
@@ -24,12 +25,16 @@ BUILD = ('cpu', 'threads', 'gpu', 'mpi', 'kokkos', 'kokkos_backend', 'compiler',
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('folder', metavar='DIR', help='of rooftop run, or an archive of one; or the JSON of a ladder, for its picture')
+    parser.add_argument('more', metavar='JSON', nargs='*', help='with the JSON of a ladder, and --output: a picture of the times '
+                        'of all their rungs')
     parser.add_argument('--output', metavar='FILE', help='the page (default DIR/report.html; of an archive '
                         'ARCHIVE.html, of a ladder LADDER.svg)')
 
 
 def main(args: argparse.Namespace) -> int:
     """Returns VALID once the page is written, whatever verdict is in it."""
+    if args.more:
+        return times([args.folder, *args.more], args.output)
     if os.path.isfile(args.folder) and not disk.is_archive(args.folder):
         return picture(args.folder, args.output)
     page = Report(Evidence(args.folder)).page()
@@ -54,11 +59,31 @@ def picture(name: str, output: str) -> int:
                        roofline(program.program, result, processor)[0]))
     panels.append(('Where the time goes, by least work and these ceilings',
                    plots.budget('budget', f'{program.program}: where the time goes', explain.budgets_of(result.rungs, result))))
+    return drawn(path, panels, f'{name}: no rung in it has a steady rate, so there is nothing to draw')
+
+
+def times(names: list[str], output: str) -> int:
+    """Writes a picture of where the time of the rungs of several results goes."""
+    if not output:
+        raise Fault(USAGE, f'{len(names)} results: say with --output where their picture is to be')
+    budgets, chips = list[explain.Budget](), set[str]()
+    for name in names:
+        result, found = explain.budgets(name, None)
+        for one in found:
+            one.name = f'{result.program.program} {one.name}'
+            chips.add(result.program.gpu if one.rung.processor == 'gpu' else result.program.cpu)
+        budgets += found
+    title = f'Where the time goes: {", ".join(sorted(chips))}'
+    return drawn(output, [(title, plots.budget('budget', title, budgets))], '')
+
+
+def drawn(path: str, panels: list[tuple[str, str]], why: str) -> int:
+    """Writes the picture of panels that are drawn; if none is, says why."""
     panels = [(heading, drawing) for heading, drawing in panels if drawing]
     if not panels:
         if plots.missing():
             return ENVIRONMENT
-        raise Fault(USAGE, f'{name}: no rung in it has a steady rate, so there is nothing to draw')
+        raise Fault(USAGE, why)
     disk.save_bytes(path, plots.svg_file(*panels).encode('utf-8', 'replace'))
     print(f'picture: {path}; {len(panels)} plots')
     return VALID

@@ -9,12 +9,12 @@ import argparse
 import functools
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, Optional
 
 from .. import USAGE, VALID, Fault, aligned, results, shipped
-from . import Ceilings, Program, disk, figures
+from . import Ceilings, Folder, Program, disk, figures
 from .records import Mismatch, check
 
 ARITHMETIC = {'fp64': 'fma64_flop_per_s', 'fp32': 'fma32_flop_per_s', 'fp16-tensor': 'fma16_tensor_flop_per_s'}
@@ -32,7 +32,8 @@ OF_A_CORE = ('l1', 'l2')  # of a CPU
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('result', metavar='RESULT', help='what a program wrote with --json, also FOLDER/STEP.json')
+    parser.add_argument('result', metavar='RESULT', help='what a program wrote with --json, also FOLDER/STEP.json; of a '
+                        'folder all')
     parser.add_argument('--rung', metavar='NAME', help='that rung alone')
 
 
@@ -116,7 +117,9 @@ class Traffic(NamedTuple):
 
 @dataclass(repr=False, eq=False)
 class Budget:
-    """cache: holds what the kernels touch; '': none. rate: bytes/s of a rank that memory times are of."""
+    """name: of the rung, in a picture of several apps with the app's before it. cache: holds what the kernels touch; '':
+    none. rate: bytes/s of a rank that memory times are of."""
+    name: str
     rung: figures.Rung
     seconds: float
     here: Ceilings
@@ -225,7 +228,7 @@ def budget(rung: figures.Rung, result: figures.Result) -> Optional[Budget]:
         lines.append(Line(work.kernel, of, fma, calls * launch, barriers, dram, getattr(seen, 'seconds', None) or 0.0, waited))
     if not all(getattr(here, line.fma, None) for line in lines):
         left_out.append(f'arithmetic, of which not all has a ceiling here ({rung.precision})')
-    return Budget(rung, rung.seconds, here, lines, cache, rate, touched, traffic, waits, left_out)
+    return Budget(rung.name, rung, rung.seconds, here, lines, cache, rate, touched, traffic, waits, left_out)
 
 
 def budgets_of(rungs: Iterable[figures.Rung], result: figures.Result) -> list[Budget]:
@@ -260,7 +263,7 @@ def said(one: Budget) -> list[str]:
     """Returns the whole budget as lines."""
     scale, unit = figures.time_unit([one.seconds])
     finer, below = figures.time_unit([max(line.longest for line in one.lines)])
-    return [f'{one.rung.name}: {figures.short(one.seconds / scale)} {unit} per {one.rung.unit}; below in {below}',
+    return [f'{one.name}: {figures.short(one.seconds / scale)} {unit} per {one.rung.unit}; below in {below}',
             *(f'  {line}' for line in table(one, finer)), f'  {verdict(one)}',
             *([f'  left out: {"; ".join(one.left_out)}'] if one.left_out else [])]
 
@@ -280,11 +283,30 @@ def budgets(path: str, name: Optional[str]) -> tuple[figures.Result, list[Budget
     return result, found
 
 
+def each(path: str, name: Optional[str]) -> Iterator[tuple[str, figures.Result, list[Budget]]]:
+    """Yields (path, result, budgets) of a file, or of each result of a folder that has that rung; Fault if none has."""
+    if results.manifest_of(path) == path:
+        yield path, *budgets(path, name)
+        return
+    folder, none = Folder.open(path), True
+    for step in folder.steps:
+        program = folder.result(step.name)
+        result = figures.Result(program) if program else None
+        found = budgets_of([rung for rung in result.rungs if name in (None, rung.name)], result) if result else []
+        if result and found:
+            none = False
+            yield os.path.join(path, step.json), result, found
+    if none:
+        raise Fault(USAGE, f'{path}: no result in it has work by kernels, ceilings and' + (f" a rung '{name}'" if name else ' a time'))
+
+
 def main(args: argparse.Namespace) -> int:
-    result, found = budgets(args.result, args.rung)
-    for one in found:
-        print('\n'.join(said(one)) + '\n')
-    rest = ', '.join(rung.name for rung in result.rungs if rung not in [one.rung for one in found])
-    if rest and not args.rung:
-        print(f'without time, work or ceilings: {rest}')
+    for path, result, found in each(args.result, args.rung):
+        if path != args.result:
+            print(f'---- {path}')
+        for one in found:
+            print('\n'.join(said(one)) + '\n')
+        rest = ', '.join(rung.name for rung in result.rungs if rung not in [one.rung for one in found])
+        if rest and not args.rung:
+            print(f'without time, work or ceilings: {rest}')
     return VALID

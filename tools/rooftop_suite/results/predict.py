@@ -13,7 +13,7 @@ from typing import NamedTuple, Optional
 
 from .. import USAGE, VALID, Fault, aligned
 from ..cli import counts
-from . import Ceilings, explain, figures
+from . import Ceilings, Program, explain, figures
 from .explain import Budget, Machine, Traffic
 
 
@@ -130,28 +130,37 @@ def scaling(one: Budget, got: Time, there: Machine, measured: int, ranks: list[i
 
 
 def main(args: argparse.Namespace) -> int:
-    result, found = explain.budgets(args.result, args.rung)
-    program = result.program
     known = explain.machines()
     if not (args.machine in known or os.path.exists(args.machine)):
         raise Fault(USAGE, f"there is no file '{args.machine}'; known by name: {', '.join(known)}")
-    there = explain.machine_at(known.get(args.machine, args.machine))
-    device = program.gpu if there.processor == 'gpu' else program.cpu
-    sheet, chosen = explain.machine_of(device), [one for one in found if one.rung.processor == there.processor]
-    if not chosen:
-        raise Fault(USAGE, f'{args.result}: no rung of a {there.processor.upper()} in it, as {there.name} is')
-    if args.ranks and program.ranks == 1:
-        raise Fault(USAGE, f'{args.result}: --ranks needs a result of 2 ranks or more: one rank sends and sums nothing')
+    there, none = explain.machine_at(known.get(args.machine, args.machine)), True
     if args.ranks and not (there.within and there.between and there.ranks_per_node):
         raise Fault(USAGE, f'{args.machine}: --ranks needs its within, between and ranks_per_node')
+    for path, result, found in explain.each(args.result, args.rung):
+        chosen = [one for one in found if one.rung.processor == there.processor]
+        if chosen:
+            none = False
+            if path != args.result:
+                print(f'---- {path}')
+            predicted(path, result.program, chosen, there, args.ranks)
+    if none:
+        raise Fault(USAGE, f'{args.result}: no rung of a {there.processor.upper()} in it, as {there.name} is')
+    return VALID
+
+
+def predicted(path: str, program: Program, chosen: list[Budget], there: Machine, ranks: list[int]) -> None:
+    """Prints the times of a result there."""
+    if ranks and program.ranks == 1:
+        raise Fault(USAGE, f'{path}: --ranks needs a result of 2 ranks or more: one rank sends and sums nothing')
+    device = program.gpu if there.processor == 'gpu' else program.cpu
+    sheet = explain.machine_of(device)
     rows, tables = [['rung', 'here', 'there', 'from', 'to', 'speed']], list[str]()
     for one in chosen:
         got, (scale, unit) = time_there(one, sheet, there, program.threads), figures.time_unit([one.seconds])
         times = [f'{figures.short(s / scale)} {unit}' for s in (one.seconds, got.whole, got.low, got.high)]
         rows.append([one.rung.name, *times, f'{one.seconds / got.whole:.2f}x'])
-        if args.ranks:
-            tables += [f'\n{one.rung.name}, weak scaling:', *scaling(one, got, there, program.ranks, args.ranks)]
+        if ranks:
+            tables += [f'\n{one.rung.name}, weak scaling:', *scaling(one, got, there, program.ranks, ranks)]
     print('\n'.join([f'{device} to {there.name} ({there.source})', *aligned(rows, (0,)), *tables]))
     if not sheet and there.source == 'data sheet':
         print(f'no data sheet of {device}: the peaks of {there.name} are taken as achieved')
-    return VALID
