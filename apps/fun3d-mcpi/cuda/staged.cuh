@@ -252,7 +252,7 @@ __global__ void __launch_bounds__(32 * K::warps, 1)
     const int phases = colours == 0 ? 1 : colours;
     const bool flags = colours > 0; /* and some of other GPUs: */
     const mcpi_watch_t watch = flags ? watch_near(lists) : mcpi_watch_t{};
-    const bool far = flags && watch.raise < watch.raise_end;
+    const bool far = watch.raise < watch.raise_end;
     fetch_shares(lists, colours, first, last, share);
     if (threadIdx.x == 0)
         done_awaited = 0;
