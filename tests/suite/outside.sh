@@ -56,7 +56,7 @@ if [ -n "${RT_CHECK_LONG:-}" ]; then
 fi
 
 # Every header needs installed headers only; machine/cuda.h is nvcc's.
-for header in $(cd "$(pkg-config --variable=includedir rooftop)/rooftop" && ls ./*.h ./*/*.h); do
+for header in version.h $(cd "$(pkg-config --variable=includedir rooftop)/rooftop" && ls ./*.h ./*/*.h); do
     echo "#include \"$header\""
 done | grep -v machine/cuda.h >all.c
 $(pkg-config --variable=linker rooftop) -std=c11 -D_POSIX_C_SOURCE=200809L -fsyntax-only $(pkg-config --cflags rooftop) all.c ||
