@@ -123,6 +123,7 @@ install-data-local:
 	    $(INSTALL_DATA) "$(srcdir)/common/$$h" "$(DESTDIR)$(rooftopincludedir)/$$h" || exit 1; \
 	done
 	$(INSTALL_DATA) "$(srcdir)/common/driver/program.c" "$(DESTDIR)$(rooftopincludedir)/driver"
+	$(INSTALL_DATA) version.h "$(DESTDIR)$(rooftopincludedir)"
 uninstall-local:
 	rm -rf '$(DESTDIR)$(rooftopincludedir)'
 pkgconfigdir = $(libdir)/pkgconfig
@@ -131,18 +132,18 @@ pkgconfig_DATA = common/rooftop.pc
 # Made each time, written only if it has changed; by way of a file of its own, since tests run make beside this one. The
 # flags are those of make, which may differ from configure's.
 rt_c_string = '$(subst ','\'',$(subst ",\",$(subst \,\\,$(strip $1))))'
-version.h: rt_always
+build.h: rt_always
 	@new=$@.$$$$ && { \
-	    echo "#define RT_VERSION \"`$(SHELL) $(srcdir)/tools/version-gen $(srcdir)`\"" && \
-	    printf '#define RT_BUILD_%s "%s"\n' CC $(call rt_c_string,$(CC)) CPPFLAGS $(call rt_c_string,$(CPPFLAGS)) \
+	    version=`$(SHELL) $(srcdir)/tools/version-gen $(srcdir)` && \
+	    printf '#define RT_BUILD_%s "%s"\n' VERSION "$$version" CC $(call rt_c_string,$(CC)) CPPFLAGS $(call rt_c_string,$(CPPFLAGS)) \
 	        CFLAGS $(call rt_c_string,$(CFLAGS)) CXX $(call rt_c_string,$(CXX)) CXXFLAGS $(call rt_c_string,$(CXXFLAGS)) \
 	        NVCCFLAGS $(call rt_c_string,$(NVCCFLAGS)) LDFLAGS $(call rt_c_string,$(LDFLAGS)) \
 	        LIBS $(call rt_c_string,$(LIBS)); } >$$new && \
 	    if cmp -s $$new $@; then rm -f $$new; else mv -f $$new $@; fi
 rt_always:
 .PHONY: rt_always
-CLEANFILES += version.h
-common/app/version.o: version.h
+CLEANFILES += build.h
+common/app/version.o: build.h
 
 inputsdir = $(pkgdatadir)/inputs
 dist_inputs_DATA = inputs/to_ugrid.py

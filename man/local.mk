@@ -14,7 +14,7 @@ man/alya-rhs.1: apps/alya-rhs/alya-rhs
 man/fun3d-mcpi.1: apps/fun3d-mcpi/fun3d-mcpi
 man/gfnn-wave.1: apps/gfnn-wave/gfnn-wave
 man/nekbone.1: apps/nekbone/nekbone
-man/rooftop.1: $(srcdir)/tools/rooftop $(dist_suite_DATA) version.h
+man/rooftop.1: $(srcdir)/tools/rooftop $(dist_suite_DATA) build.h
 $(rt_pages): man/make-page man/program.h2m man/rooftop.h2m
 $(rt_pages): man/%.1:
 	@$(MKDIR_P) $(@D)

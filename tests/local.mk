@@ -212,6 +212,11 @@ fuzz: $(check_DATA)
 	@$(AM_TESTS_ENVIRONMENT) $${PYTHON:-python3} $(srcdir)/tests/fuzz/options.py --long $(check_DATA)
 .PHONY: fuzz
 
+# What make install has put there.
+installcheck-local:
+	@$(AM_TESTS_ENVIRONMENT) DESTDIR='$(DESTDIR)' RT_BINDIR='$(bindir)' RT_PKGCONFIGDIR='$(pkgconfigdir)' \
+	    RT_MANDIR='$(if $(man1_MANS),$(mandir))' RT_PROGRAMS='$(notdir $(bin_PROGRAMS))' bash $(srcdir)/tests/suite/outside.sh || test $$? = 77
+
 # Device code for an AMD GPU is compiled, never run.
 check-hip:
 	@$(AM_TESTS_ENVIRONMENT) srcdir=$(srcdir) KOKKOS_SOURCE='$(KOKKOS_SOURCE)' $(srcdir)/tests/suite/hip.sh

@@ -54,7 +54,7 @@ def apps_of(root: Path) -> List[str]:
     return sorted(path.parent.name for path in root.glob("apps/*/ladder.def"))
 
 
-GENERATED = ("config.h", "version.h")
+GENERATED = ("config.h", "version.h", "build.h")
 
 
 def includes_of(root: Path, file: str) -> Iterator[str]:

@@ -47,6 +47,7 @@ uninstall-hook:
 	for p in $(bin_PROGRAMS) rooftop; do rm -f '$(rt_completion)'/`basename $$p`; done
 	rm -rf '$(DESTDIR)$(pkgdatadir)/VERSION' '$(DESTDIR)$(pkgdatadir)/source.json' \
 		'$(DESTDIR)$(suitedir)'
+	-find '$(DESTDIR)$(pkgdatadir)' '$(DESTDIR)$(docdir)' -depth -type d -empty -delete
 
 # A release has its version and a manifest of its files: docs/run-rules.md, "For vendors".
 dist-hook: rt_dist_version rt_dist_man

@@ -1,17 +1,17 @@
 /*
  * app/version.c - what source this was built from.
  *
- * version.h is made by make, which asks tools/version-gen each time: a commit, a checkout or a file
+ * build.h is made by make, which asks tools/version-gen each time: a commit, a checkout or a file
  * that was changed costs one small file and the links, and configure need not run again. It also has
  * the flags of this make, which a user may give on its command line.
  */
 #include "config.h"
 #include "app/app.h"
-#include "version.h"
+#include "build.h"
 
 const char *rt_version(void)
 {
-    return RT_VERSION;
+    return RT_BUILD_VERSION;
 }
 
 const rt_build_fact_t *rt_build(int *n)

@@ -8,6 +8,7 @@
 #include "io/json.h"
 #include "machine/comm.h"
 #include "machine/kokkos.h"
+#include "version.h"
 
 extern char **environ; /* POSIX has no header for it */
 
@@ -197,7 +198,7 @@ void rt_json_environment(json_t *root, const rt_run_t *run)
     char now[32], value[256];
     time_t t = time(NULL);
     strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", gmtime(&t));
-    rt_json_int(root, "schema", 2);
+    rt_json_int(root, "schema", RT_SCHEMA);
     rt_json_text(root, "program", run->app->name);
     rt_json_text(root, "version", rt_version());
     rt_json_text(root, "date", now);

@@ -293,7 +293,7 @@ copy_source()
     mkdir -p "$1"
     (cd "${abs_top_srcdir:-.}" && tar -cf - --exclude='*.o' --exclude='*.a' --exclude=.git --exclude=__pycache__ --exclude=config.status \
         configure Makefile.in aclocal.m4 config.h.in configure.ac Makefile.am build-aux m4 common apps tools inputs man docs \
-        tests packaging *.md COPYING) | (cd "$1" && tar -xf -)
+        tests packaging *.md CITATION.cff COPYING) | (cd "$1" && tar -xf -)
     echo 1.2.3 >"$1/.tarball-version"
 }
 

@@ -128,7 +128,7 @@ def links(build: Path, folder: Path) -> Path:
                 link = folder / path.relative_to(SOURCE)
                 link.parent.mkdir(parents=True, exist_ok=True)
                 link.symlink_to(path.resolve())
-    for name in ("config.h", "version.h"):
+    for name in ("config.h", "version.h", "build.h"):
         (folder / name).symlink_to((build / name).resolve())
     return folder
 

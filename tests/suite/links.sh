@@ -10,7 +10,7 @@ links="$python $here/tests/suite/links.py"
 $links "$here" || fail "a document of the source tree has a dead link, or a long line"
 
 # -o: everything is built, and other tests run.
-env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL ${MAKE:-make} -s -C "$top" -o version.h DESTDIR="$work/stage" \
+env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL ${MAKE:-make} -s -C "$top" -o build.h DESTDIR="$work/stage" \
     install-nobase_dist_docDATA install-nobase_docDATA >install.out 2>&1 || { cat install.out; fail "make install"; }
 docs=$(dirname "$(find stage -name README.md | awk '{ print length, $0 }' | sort -n | sed -n '1s/^[0-9]* //p')")
 [ -f "$docs/docs/run-rules.md" ] && [ -f "$docs/apps/nekbone/README.md" ] || fail "documents are not installed: $(find stage)"

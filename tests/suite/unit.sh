@@ -4,6 +4,7 @@ here=$(cd "${abs_top_srcdir:-.}" && pwd)
 . "$here/tests/common/lib.sh" || exit 1
 find_python
 unset CUDA_VISIBLE_DEVICES # some parts read it
-"$python" -m unittest discover -s "$here/tests/suite/unit" >out 2>&1 || fail "$(cat out)"
+"$python" -m unittest discover -v -s "$here/tests/suite/unit" >out 2>&1 || fail "$(cat out)"
+grep -e '\.\.\. skipped ' out
 tail -n 1 out
 exit $failed

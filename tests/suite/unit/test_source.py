@@ -1,6 +1,9 @@
-"""Which files of a release or a clone were changed; the lessons and their files."""
+"""What a release or a clone says of itself, and which of its files were changed; the lessons and their files."""
+import json
 import os
 import pathlib
+import re
+import shutil
 import subprocess
 import unittest
 from unittest import mock
@@ -10,6 +13,27 @@ from helper import SOURCE, InFolder
 from rooftop_suite import Fault, results
 from rooftop_suite.course import drawings, lessons, tasks
 from rooftop_suite.measure import source
+from rooftop_suite.results import records
+
+TEXT = {'type': 'string', 'minLength': 1}
+
+
+def members(names, **rules):
+    """Returns the rule of an object with these members, those with a ! required: texts, but for those with a rule."""
+    return {'type': 'object', 'required': [name[1:] for name in names.split() if name[0] == '!'], 'additionalProperties': False,
+            'properties': {name.strip('!'): rules.get(name.strip('!').replace('-', '_'), TEXT) for name in names.split()}}
+
+
+# What version 1.2.0 of the Citation File Format asks of the members that are here.
+AUTHORS = {'type': 'array', 'minItems': 1, 'items': members('name given-names family-names')}
+REFERENCE = members('!type !title !authors scope year month version doi conference institution identifiers', authors=AUTHORS,
+                    type={'enum': ['article', 'conference-paper', 'report', 'slides']}, year={**TEXT, 'pattern': r'^\d{4}$'},
+                    month={**TEXT, 'pattern': '^(1?[0-9])$'}, conference=members('!name'), institution=members('!name'),
+                    identifiers={'type': 'array', 'items': members('!type !value')})
+FILE = members('!cff-version !message !title !authors !version type date-released license abstract keywords references',
+               cff_version={'const': '1.2.0'}, authors=AUTHORS, date_released={**TEXT, 'pattern': r'^\d{4}-\d{2}-\d{2}$'},
+               keywords={'type': 'array', 'items': TEXT}, references={'type': 'array', 'items': REFERENCE})
+
 
 class Releases(InFolder):
     def put(self, path, text):
@@ -27,7 +51,28 @@ class Releases(InFolder):
         os.remove('tree/common/halo/plan.c')
         self.assertEqual(sorted(source.judge_tree('tree').changed), sorted(['common/halo/plan.c', *cases[1:]]))
 
+    def test_number(self):
+        """News and recipes have the number and the date; what writes results and what reads them have the schema's."""
+        said = dict(re.findall(r"^(version|date-released): '?([^'\n]*)", (SOURCE / 'CITATION.cff').read_text(), re.M))
+        self.assertIn(f"\n## {said['version']} ({said.get('date-released', 'not released')})\n", (SOURCE / 'NEWS.md').read_text())
+        for path in ('spack/package.py', 'apptainer/rooftop.def'):
+            self.assertEqual({*re.findall(r'\d+\.\d+\.\d+', (SOURCE / 'packaging' / path).read_text())}, {said['version']}, path)
+        text = (SOURCE / 'common/version.h.in').read_text() + (SOURCE / 'docs/result-schema.json').read_text()
+        self.assertEqual(re.findall(r'(?:RT_SCHEMA |"schema": \{"const": )(\d+)', text), 3 * [str(results.SCHEMA)])
 
+    def test_citation(self):
+        try:
+            import yaml
+        except ImportError:
+            self.skipTest('no yaml (Debian: python3-yaml)')
+        said = yaml.load((SOURCE / 'CITATION.cff').read_text(), Loader=yaml.BaseLoader)  # all are texts
+        records.check(FILE, said)
+        papers = [json.loads(path.read_text()) for path in SOURCE.glob('inputs/papers/*.json')]
+        self.assertEqual({paper['title']: ', '.join(author['family-names'] for author in paper['authors'])
+                          for paper in said['references']}, {paper['title']: paper['authors'] for paper in papers})
+
+
+@unittest.skipUnless(shutil.which('git'), 'no git')
 class Clones(InFolder):
     def git(self, *words):
         subprocess.run(['git', '-C', 'clone', '-c', 'user.name=x', '-c', 'user.email=x@x', *words], check=True,
@@ -51,6 +96,19 @@ class Clones(InFolder):
         what = source.judge_tree('clone')
         self.assertEqual(sorted(what.changed), ['apps/nekbone/work.c', 'common/new.c', 'common/old.c'])
         self.assertIn('neither', source.judge_tree('clone/apps').why)
+
+    def test_version(self):
+        """What tools/version-gen prints before a release, of its commit, after it, and of a tag."""
+        os.makedirs('clone', exist_ok=True)
+        self.git('init', '-q')
+        date = 'date-released: 2030-01-31\n'
+        for words, more, said in (('commit -qma', '', '-dev-gHASH'), ('commit -qma', date, ''), ('diff', f'{date}#\n', '-gHASH-dirty'),
+                                  ('commit -qma', f'{date}#\n', '-gHASH'), ('tag v1.2.3-4', f'{date}#\n', '-4')):
+            pathlib.Path('clone', 'CITATION.cff').write_text(f'version: 1.2.3\n{more}')
+            self.git('add', '.')
+            self.git(*words.split())
+            made = subprocess.check_output(['sh', SOURCE / 'tools/version-gen', 'clone'], text=True)
+            self.assertEqual(re.sub('g[0-9a-f]{9}', 'gHASH', made), f'1.2.3{said}\n')
 
 
 def check_lesson(app, lesson, rung):
