@@ -48,7 +48,7 @@ uninstall-hook:
 	rm -rf '$(DESTDIR)$(pkgdatadir)/VERSION' '$(DESTDIR)$(pkgdatadir)/source.json' \
 		'$(DESTDIR)$(suitedir)'
 
-# A release has its version and a manifest of its files: docs/run-rules.md, "For vendors".
+# A release has its version and a manifest of its files: docs/vendor.md, "Source".
 dist-hook: rt_dist_version rt_dist_man
 	$(rt_python) -m rooftop_suite.measure.source manifest '$(distdir)' >'$(distdir)/source.sha256'
 
