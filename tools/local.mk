@@ -49,7 +49,7 @@ uninstall-hook:
 		'$(DESTDIR)$(suitedir)'
 	-find '$(DESTDIR)$(pkgdatadir)' '$(DESTDIR)$(docdir)' -depth -type d -empty -delete
 
-# A release has its version and a manifest of its files: docs/run-rules.md, "For vendors".
+# A release has its version and a manifest of its files: docs/vendor.md, "Source".
 dist-hook: rt_dist_version rt_dist_man
 	$(rt_python) -m rooftop_suite.measure.source manifest '$(distdir)' >'$(distdir)/source.sha256'
 

@@ -25,6 +25,14 @@ sleep 0.2
 app=nekbone
 run="$top/apps/nekbone/nekbone --device cpu --threads 1 --rung solve-cpu --elements 2x2x2 --degree 3 --power meter.csv --json meter.json"
 valid meter $run --window 1 --windows 3
+app=rooftop
+metered="run --force --bindir $top --apps nekbone --device cpu --threads 1 --no-ladders --seconds 3 --power meter.csv"
+$rooftop $metered --into metered >metered.out 2>&1 # with 3 where the machine is disturbed
+grep -q '"meter_joules"' metered/nekbone.json || fail "rooftop run --power: no energy: $(cat metered.out)"
+ends 0 $rooftop verify metered/nekbone.json # not run.json: its source may be newer than the build
+$rooftop $metered --into metered >metered.out 2>&1
+grep -q '"attempts": 1' metered/run.json || fail "a metered run that is whole was not resumed: $(cat metered.out)"
+refuses 2 "nekbone: --power: nofile: No such file" run --bindir "$top" --size tiny --power nofile
 kill $meter
 wait $meter 2>/dev/null
 grep -q '^energy  *solve-cpu: .* 150 W (meter)$' meter.out || fail "no energy in $(cat meter.out)"
@@ -40,7 +48,6 @@ END
 ends 3 $run --seconds 0.1
 grep -q '^nekbone: --power: meter.csv covers 0.0 of .*: solve-cpu has no energy of the meter$' err || fail "a meter that ended: $(cat err)"
 ! grep meter_ meter.json || fail "a meter that ended is in the result"
-app=rooftop
 
 # every paper at tiny size; one run that is lost is made again, and no other
 tiny="reproduce --size tiny --force --into tiny --bindir $top"

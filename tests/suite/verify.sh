@@ -48,7 +48,7 @@ says "a manifest alone: none of the"
 ends 0 $rooftop table small.json faster
 [ "$(grep -c 'NVIDIA H200 .* VALID' out)" = 6 ] || fail "the reference has no rows: $(cat out)"
 ends 0 $rooftop table run faster result.json --csv table.csv
-[ "$(awk 'NR == 2 { print $1, $2, $8, $9, $10, $11, $12 }' out)" = "nekbone faster VALID 2.2 0.4074 2.107 0.08" ] || fail "the best is not the first: $(cat out)"
+[ "$(awk 'NR == 2 { print $1, $2, $8, $9, $10, $11, $12, $13, $14 }' out)" = "nekbone faster VALID 2.2 4.55 ms 0.4074 2.107 0.08" ] || fail "the best is not the first: $(cat out)"
 [ "$(cut -d , -f 1,10,11,12 table.csv | sort -u | wc -l)" = 11 ] || fail "not a row per app and rung: $(cat table.csv)"
 [ -z "$pages" ] || ends 0 $pages table run faster result.json --html table.html
 [ -z "$pages" ] || grep -q '<td class="n">2.2</td>' table.html || fail "no figure in the page: $(cat table.html)"

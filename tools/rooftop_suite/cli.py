@@ -36,7 +36,7 @@ COMMANDS = {
     'picture': Command('pages.picture', 'what --picture of an app wrote, as a PNG file: needs matplotlib'),
     'climb': Command('course.climb', "an app's ladder as a lesson, with this machine's figures", True),
     'exercise': Command('course.exercise', 'a part of the suite to write yourself, with task, hints and test', True),
-    'grade': Command('course.grade', 'is a solution right, and is it faster: one file, or a folder of a class', True),
+    'grade': Command('course.grade', 'is a solution right, and is it faster', True),
     'scale': Command('measure.scale', 'an app over ranks or GPUs: efficiency, and where time goes'),
     'new-app': Command('measure.new_app', 'write the sources of a small app that works, to make another of it'),
     'reproduce': Command('measure.reproduce', "a paper's figures and tables on this machine, beside its values: a page"),

@@ -164,6 +164,14 @@ class Budgets(InFolder):
                 self.assertIn(text, said.getvalue())
                 self.assertEqual(said.getvalue().count('\n'), int(status > 0))
 
+    def test_a_disturbed_time_is_no_promise(self):
+        made = value(3e-4, WORK, {})
+        made['rungs'][0]['verdict'] = 'UNSTEADY'
+        pathlib.Path('shaken.json').write_text(json.dumps(made))
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            self.assertEqual(cli.main(['predict', 'shaken.json', '--machine=b200']), 0)
+        self.assertIn('\nnot VALID here: ', said.getvalue())
+
 
 NODES = 256**3
 MEASURED = (  # us on an H200 and on an H100 SXM5; arithmetic, bytes and flop of a unit by work.c, TB/s of the job

@@ -68,6 +68,8 @@ class Packed(InFolder):
         rows = table.priced(found(['one'])[0], ['one=2000'])
         fom = rows[0].fom_gflop_per_s
         self.assertIn(f'{fom / 2:.4g}', table.shown(rows[0]))
+        big = table.shown(rows[0]._replace(fom_gflop_per_s=14665.8, seconds_per_unit=1.126e-4))
+        self.assertEqual(big[table.HEADS.index('GFlop/s'):][:2], ['14,666', '112.6 us'])
         for wrong in ('two=5', 'one=0', 'one=dear', 'one'):
             self.assertRaisesRegex(Fault, 'not RESULT=PRICE', table.priced, rows, [wrong])
         self.assertEqual(without_empty(['a', 'b', 'c'], [['x', '-', '1'], ['y', '', '-']], 2), (['a', 'c'], [['x', '1'], ['y', '-']], 1))
@@ -82,7 +84,7 @@ class Packed(InFolder):
         self.assertAlmostEqual(of[0][0], of[0][1].fom_gflop_per_s / fastest.fom_gflop_per_s)
         some = table.ordered(rows, False)
         page = machines.page(some, rows, table.HEADS, [table.shown(row) for row in some], ['a <note>'])
-        for text in ('price 300,000', 'size small', 'not official', rows[0].host, 'Portability', 'a &lt;note&gt;', 'per 1000 of price'):
+        for text in ('1 result, ', 'price 300,000', 'size small', 'not official', rows[0].host, 'Portability', 'a &lt;note&gt;', 'per 1000 of price'):
             self.assertIn(text, page)
 
 

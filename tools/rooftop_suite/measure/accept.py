@@ -2,8 +2,8 @@
 
 Each app's measured rung is run once more, briefly, by the programs here and with a new nonce. The problem follows from
 the folder's --size and from defaults, not from what its files name. Options, credited work, seconds per unit, ceilings
-and the rate of the processor's counter are compared with the folder's. A file can be invented, a run in the buyer's
-presence cannot. A machine that is slower beyond twice the noise is not the one of the folder.
+and processors are compared with the folder's. A file can be invented, a run in the buyer's presence cannot. A machine
+that is slower beyond twice the noise is not the one of the folder.
 """
 import argparse
 import math

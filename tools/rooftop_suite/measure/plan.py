@@ -44,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--no-ladders', action='store_true', default=None, help='leave out the ladders and pictures')
     add('--ladder-seconds', type=seconds, metavar='S', help='of timing per rung (default 0.3)')
     add('--nonce', metavar='TEXT', help='a word from the buyer: it seeds all inputs and is recorded in every result')
+    add('--power', metavar='FILE', help='to which a power meter writes while the measured runs are timed: docs/running.md')
     programs.add_launcher(parser)
     add('--ranks', type=count, metavar='N', help='of MPI (default 1)')
     add('--device', metavar='LIST', help='cpu, or GPU ordinals, as the programs take it')
@@ -51,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 GIVEN = ('size', 'apps', 'rung', 'official', 'peak', 'seconds', 'windows', 'no_ladders', 'ladder_seconds',
-         'nonce', 'launcher', 'ranks', 'device', 'threads', 'bindir')  # options that decide what is run
+         'nonce', 'power', 'launcher', 'ranks', 'device', 'threads', 'bindir')  # options that decide what is run
 
 
 def given(args: argparse.Namespace) -> Json:
@@ -146,7 +147,7 @@ class Plan:
         words = ['--seconds', f'{self.seconds:g}', '--windows', str(self.windows)]
         if self.official:
             words += ['--warm-up', f'{WARM_UP:g}', '--window', f'{WINDOW:g}']
-        return words
+        return words + (['--power', self.given['power']] if 'power' in self.given else [])
 
     def base(self) -> list[Step]:
         if not self.with_base:
@@ -196,7 +197,7 @@ class Plan:
         try:
             return programs.preview(step.command[at:], step.command[:at], self.ranks)
         except Fault as fault:
-            raise Fault(fault.status, f'{step.name}: {fault}') from None
+            raise Fault(fault.status, f'{step.name}: {str(fault).removeprefix(f"{step.app}: ")}') from None
 
     def ask(self, everything: bool = False) -> None:
         """Has the programs preview the measured steps, or all steps; Fault if one would be refused."""

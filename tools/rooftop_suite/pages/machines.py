@@ -58,7 +58,8 @@ def page(rows: Sequence[Row], every: Sequence[Row], heads: Sequence[str], cells:
     first, shares = {row.result: row for row in reversed(every)}, shares_of(every)
     days, official = sorted({row.date[:10] for row in every}), {row.official == 'yes' for row in every}
     title = f'Rooftop on {", ".join(dict.fromkeys(row.processor for row in rows))}'
-    lead = f'{len(first)} results, {"some of them " * (len(official) > 1)}{"" if True in official else "not "}official, ' \
+    lead = f'{len(first)} result{"s" * (len(first) > 1)}, ' \
+           f'{"some of them " * (len(official) > 1)}{"" if True in official else "not "}official, ' \
            f'measured {" to ".join(dict.fromkeys([days[0], days[-1]]))}'
     sections = [section(app, [row for row in rows if row.app == app], heads, [row for row in cells if row[0] == app])
                 for app in dict.fromkeys(row.app for row in rows)]

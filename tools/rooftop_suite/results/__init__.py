@@ -136,8 +136,8 @@ K = TypeVar('K', Program, Run)
 def load(path: str, kind: type[K], nonce: Optional[str] = None) -> K:
     """Returns the record of this kind in a file; Fault if the file holds another kind."""
     if manifest_of(path) != path:
-        steps = ', '.join(os.path.join(path, step.json) for step in Folder.open(path).steps)
-        raise Fault(USAGE, f'{path}: a folder of many results: name one of {steps}')
+        steps = ', '.join(os.path.join(path, step.json) for step in Folder.open(path).steps[:len(APPS)])
+        raise Fault(USAGE, f'{path}: a folder of many results: name one, such as {steps}')
     record = read(path, nonce)
     if not isinstance(record, kind):
         raise Fault(INVALID, f'{path}: not the result of a {kind.__name__.lower()}')

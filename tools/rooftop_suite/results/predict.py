@@ -162,5 +162,8 @@ def predicted(path: str, program: Program, chosen: list[Budget], there: Machine,
         if ranks:
             tables += [f'\n{one.rung.name}, weak scaling:', *scaling(one, got, there, program.ranks, ranks)]
     print('\n'.join([f'{device} to {there.name} ({there.source})', *aligned(rows, (0,)), *tables]))
+    unsteady = ', '.join(one.rung.name for one in chosen if one.rung.verdict != 'VALID')
+    if unsteady:
+        print(f'not VALID here: {unsteady}: no promise can rest on such a time')
     if not sheet and there.source == 'data sheet':
         print(f'no data sheet of {device}: the peaks of {there.name} are taken as achieved')

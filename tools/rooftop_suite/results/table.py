@@ -16,7 +16,7 @@ from . import disk, figures
 from .collect import Row, found
 
 COLUMNS = Row._fields[:Row._fields.index('problem')]  # of CSV
-HEADS = ('app', 'result', 'processor', 'ranks', 'run', 'rung', 'precision', 'verdict', 'GFlop/s',
+HEADS = ('app', 'result', 'processor', 'ranks', 'run', 'rung', 'precision', 'verdict', 'GFlop/s', 'time per unit',
          'per 1000 of price', '1 solve', '100 solves', 'set-up s', 'spread', 'noise',
          'of bandwidth', 'J per unit', 'W', 'idle W', 'GFlop/s per W')
 WORDS = 8  # columns that are text
@@ -69,8 +69,9 @@ def safe(value: object) -> object:
 
 def shown(row: Row) -> list[str]:
     share = figures.Result.share(row.achieved_gb_per_s, row.bandwidth_gb_per_s)
+    time = figures.time_text(row.seconds_per_unit) if row.seconds_per_unit else '-'
     return [row.app, row.result, row.processor, str(row.ranks), row.run, row.rung, row.precision, row.verdict,
-            number(row.fom_gflop_per_s, '.4g'),
+            figures.short(row.fom_gflop_per_s) if row.fom_gflop_per_s else '-', time,
             number(row.fom_gflop_per_s and row.price and 1000 * row.fom_gflop_per_s / row.price, '.4g'),
             number(row.fom_1_solve_gflop_per_s, '.4g'),
             number(row.fom_100_solves_gflop_per_s, '.4g'), number(row.setup_seconds, '.3g'),

@@ -2,7 +2,7 @@
 
 judge.py works out again what follows from other members of a file; here a folder's files are held against the SHA-256
 sums and the summary of its manifest. Each fault is one line. What a result lacks to be official is no fault. A file
-cannot show more than that: who buys a machine runs rooftop accept on it. docs/run-rules.md has both.
+cannot show more than that: who buys a machine runs rooftop accept on it. docs/buyer.md has both.
 """
 import argparse
 import os
