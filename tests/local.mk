@@ -102,6 +102,7 @@ rt_scripts = \
 	tests/suite/contribute.sh \
 	tests/suite/outside.sh \
 	tests/suite/races.sh \
+	tests/suite/recipes.sh \
 	tests/fuzz/mesh.sh \
 	tests/suite/reproducible.sh \
 	tests/suite/quickstart.sh

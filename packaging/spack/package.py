@@ -4,9 +4,11 @@ Put this file into a repository of your own, as packages/rooftop/package.py (`sp
 makes a repository, `spack repo add rooftop-repo` registers it). Put the tarball of the release into the folder where
 you call spack. Then:
 
-    spack install --no-checksum rooftop@0.1.0 +cuda cuda_arch=90 +nccl
+    spack install --no-checksum rooftop +cuda cuda_arch=90 +nccl
     spack load rooftop && rooftop doctor
+    spack test run rooftop                              the programs that were installed, on a tiny problem
 
+GPUs of AMD are reached through Kokkos: rooftop +hip +kokkos amdgpu_target=gfx90a. Nobody has tried that.
 To build a git clone as it is: `spack dev-build rooftop@develop` in its folder.
 """
 import os
@@ -16,8 +18,11 @@ from spack.package import *
 try:  # Spack 1.0 and later
     from spack_repo.builtin.build_systems.autotools import AutotoolsPackage
     from spack_repo.builtin.build_systems.cuda import CudaPackage
+    from spack_repo.builtin.build_systems.rocm import ROCmPackage
 except ImportError:  # Spack 0.23: the import above has them
     pass
+
+RELEASE = "0.1.0"
 
 
 class Rooftop(AutotoolsPackage, CudaPackage):
@@ -25,15 +30,17 @@ class Rooftop(AutotoolsPackage, CudaPackage):
     roofline, on CPUs and GPUs, and the suite that runs and judges them."""
 
     manual_download = True
-    url = f"file://{os.getcwd()}/rooftop-0.1.0.tar.gz"
+    url = f"file://{os.getcwd()}/rooftop-{RELEASE}.tar.gz"
 
     license("BSD-3-Clause")
 
     version("develop")  # for dev-build
-    version("0.1.0")
+    version(RELEASE)
 
     variant("mpi", default=True, description="Several ranks, with MPI")
     variant("kokkos", default=False, description="Kokkos rungs; with +cuda the programs need a driver to start")
+    variant("hip", default=False, description="Kokkos rungs on GPUs of AMD")
+    variant("amdgpu_target", default="none", values=("none",) + ROCmPackage.amdgpu_targets, description="AMD architecture")
     variant("nccl", default=False, description="Halo messages between GPUs on their streams")
     variant("openblas", default=True, description="dgemm for nekbone's small matrix products")
     variant("libxsmm", default=False, description="libxsmm for nekbone's small matrix products")
@@ -54,10 +61,16 @@ class Rooftop(AutotoolsPackage, CudaPackage):
     depends_on("openblas threads=none", when="+openblas")
     depends_on("libxsmm", when="+libxsmm")
     depends_on("hwloc", when="+hwloc")
-    depends_on("kokkos@4: +openmp ~cuda", when="+kokkos ~cuda")
+    depends_on("kokkos@4: +openmp ~cuda", when="+kokkos ~cuda ~hip")
+    depends_on("hip", when="+hip")
+    for arch in ROCmPackage.amdgpu_targets:
+        depends_on(f"kokkos@4: +openmp +rocm amdgpu_target={arch}", when=f"+hip amdgpu_target={arch}")
     for arch in CudaPackage.cuda_arch_values:
         depends_on(f"kokkos@4: +openmp +cuda +wrapper cuda_arch={arch}", when=f"+kokkos +cuda cuda_arch={arch}")
 
+    conflicts("+hip", when="~kokkos", msg="HIP is reached through Kokkos: rooftop +hip +kokkos")
+    conflicts("+hip", when="+cuda", msg="a Kokkos is for one make of GPU: rooftop +hip ~cuda")
+    conflicts("amdgpu_target=none", when="+hip", msg="name the architecture: rooftop +hip +kokkos amdgpu_target=gfx90a")
     conflicts("+nccl", when="~cuda", msg="NCCL needs CUDA: rooftop +nccl +cuda")
     conflicts("+nccl", when="~mpi", msg="NCCL needs MPI: rooftop +nccl +mpi")
     conflicts("cuda_arch=none", when="+cuda", msg="name the architecture of the GPUs: rooftop +cuda cuda_arch=90")
@@ -85,4 +98,28 @@ class Rooftop(AutotoolsPackage, CudaPackage):
             args.append(f"--with-{option}={spec[package].prefix}" if wanted else f"--without-{option}")
         if spec.satisfies("+cuda"):
             args.append("--with-cuda-arch=" + ",".join(spec.variants["cuda_arch"].value))
+        if spec.satisfies("+hip"):
+            args.append(f"CXX={spec['hip'].prefix.bin.hipcc} --offload-arch={spec.variants['amdgpu_target'].value}")
         return args
+
+    def try_app(self, name):
+        """run it on a tiny problem: every check of it must hold, and its report be consistent"""
+        app, rooftop = (which(self.prefix.bin.join(program), required=True) for program in (name, "rooftop"))
+        app("--device", "cpu", "--size", "tiny", "--seconds", "0", "--json", f"{name}.json")
+        rooftop("verify", f"{name}.json")
+
+    def test_nekbone(self):
+        """nekbone's answer is right"""
+        self.try_app("nekbone")
+
+    def test_alya_rhs(self):
+        """alya-rhs's answer is right"""
+        self.try_app("alya-rhs")
+
+    def test_fun3d_mcpi(self):
+        """fun3d-mcpi's answer is right"""
+        self.try_app("fun3d-mcpi")
+
+    def test_gfnn_wave(self):
+        """gfnn-wave's answer is right"""
+        self.try_app("gfnn-wave")
