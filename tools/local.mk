@@ -72,12 +72,14 @@ check-types:
 	    echo "check-types: SKIPPED, mypy is missing (pip install mypy)"; \
 	fi
 
-# The figures and the picture of the pages, from the records in docs/reference; rooftop record makes one.
+# The figures and the pictures of the pages, from the records in docs/reference; rooftop record makes one.
 docs:
 	@$(rt_python) -m rooftop_suite.results.papers
 	@$(rt_python) -m rooftop_suite.pages.quoted
 	-@$(rt_python) $(srcdir)/tools/rooftop report $(srcdir)/docs/reference/h200/ladder-nekbone.json \
 	    --output $(srcdir)/docs/ladder-nekbone.svg
+	-@$(rt_python) $(srcdir)/tools/rooftop report $(srcdir)/docs/reference/h200-counters/*.json \
+	    --output $(srcdir)/docs/measured/times-h200.svg
 
 manifest:
 	@$(rt_python) -m rooftop_suite.measure.source manifest '$(srcdir)'
