@@ -79,7 +79,7 @@ docs:
 	-@$(rt_python) $(srcdir)/tools/rooftop report $(srcdir)/docs/reference/h200/ladder-nekbone.json \
 	    --output $(srcdir)/docs/ladder-nekbone.svg
 	-@$(rt_python) $(srcdir)/tools/rooftop report $(srcdir)/docs/reference/h200-counters/*.json \
-	    --output $(srcdir)/docs/measured/times-h200.svg
+	    --output $(srcdir)/docs/times-h200.svg
 
 manifest:
 	@$(rt_python) -m rooftop_suite.measure.source manifest '$(srcdir)'
