@@ -55,7 +55,7 @@ class Shipped(unittest.TestCase):
 
 
 class Known(InFolder):
-    def lines(self, made, **of):
+    def lines(self, made, size='tiny', **of):
         """Returns a folder with these results, {run: Program, or why it failed}."""
         steps = []
         for name, result in of.items():
@@ -69,7 +69,7 @@ class Known(InFolder):
                 sha256=papers.disk.sha256_of(f'test-{name}.json')))
         run = results.Run(steps=steps, environment={'cpu': 'X'}, settings={}, started='2026-11-29', ranks=1)
         papers.read_result.cache_clear()
-        return papers.lines(made, Folder('.', run))
+        return papers.lines(made, Folder('.', run), size)
 
     def line(self, row, **of):
         return self.lines(paper(row), **of)[0]
@@ -107,7 +107,11 @@ class Known(InFolder):
             self.assertIsNone(line.here)
             self.assertIn(f'not here: {"" if said[0] == "n" else self.rung + " "}{said}', pages.cells(line)[2])
         self.assertEqual(self.line(self.row, one='no memory').why, 'no memory')
-        self.assertEqual(self.line(self.row).why, 'not at this size')
+        self.assertEqual(self.line(self.row).why, 'not run yet')
+        self.assertEqual(self.lines(paper(self.row), size='long')[0].why, 'not at this size')
+        unsteady = program(seconds_per_unit=2e-6, verdict='UNSTEADY')
+        row = {**self.row, 'here': f'one:{self.rung}:assembly_seconds'}
+        self.assertEqual(self.line(row, one=unsteady).why, f'{self.rung} is UNSTEADY')
         self.assertEqual(self.line({'id': 'x', 'quantity': 'q', 'not_here': 'no'}).why, 'no')
 
     def test_refused(self):

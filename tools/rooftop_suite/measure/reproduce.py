@@ -63,7 +63,7 @@ def main(args: argparse.Namespace) -> int:
     tried = {step.name for step in folder.steps if folder.whole(step) or step.state == 'failed'}
     left = [name for name in mine if name not in tried]
     for paper in wanted:
-        lines = papers.lines(paper, folder)
+        lines = papers.lines(paper, folder, size)
         path = os.path.join(into, f'{paper.name}.md')
         disk.save_bytes(path, pages.markdown(paper, lines, folder).encode('utf-8', 'replace'))
         try:

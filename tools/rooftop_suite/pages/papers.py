@@ -68,9 +68,12 @@ def drawing(paper: Paper, name: str, rows: list[Line]) -> str:
 
 def html(paper: Paper, lines: list[Line], folder: Folder) -> str:
     from .page import Markup, inline, join, parts, render  # needs Jinja2
+    def marked(cell: str) -> Markup:
+        return join([inline('code', part) if i % 2 else part for i, part in enumerate(cell.split('`'))])
+
     sections: list[tuple[str, Markup]] = []
     for name, rows in groups(lines).items():
-        table = parts.table(HEADS, [[inline('small', cell) if i == 4 else cell for i, cell in enumerate(cells(line))]
+        table = parts.table(HEADS, [[inline('small', marked(cell)) if i == 4 else marked(cell) for i, cell in enumerate(cells(line))]
                                     for line in rows], words=5)
         curve = drawing(paper, name, rows)
         sections.append((name, join([parts.figure(Markup(curve), parts.of_curves()) if curve else '', table])))

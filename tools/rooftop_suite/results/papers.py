@@ -2,7 +2,7 @@
 
     read(name)                a Paper, held against the schema of results: Fault if a row names a run or a value that is none
     paper.steps(size, gpu)    {step: 'APP OPTIONS'}, what `rooftop run` takes as `also`
-    lines(paper, folder)      its rows with the values of the runs in the folder, or why there is none
+    lines(paper, folder, size)  its rows with the values of the runs in the folder, or why there is none
 
 A file has runs {NAME: app, gpu, options by size}, points {NAME: what is on the x axis, and its values}, rows, and items, the
 rows of docs/papers.md. A run with lists {VALUE:WORD,..} in its options is one for each combination: NAME-VALUE-VALUE.
@@ -175,6 +175,7 @@ class Line:
 class Source(NamedTuple):
     paper: Paper
     folder: Folder
+    size: str
 
     def value(self, name: str, rung: str, path: str) -> tuple[float, bool]:
         """Returns a value of a run, and whether it is steady."""
@@ -187,7 +188,8 @@ class Source(NamedTuple):
         for one in figures.Result(result).rungs:
             if one.name == rung:
                 found = FIGURES[path](one) if path in FIGURES else getattr(one.row, path)
-                return number_of(found, f'{rung} has no {path}: {one.verdict}'), one.verdict == 'VALID'
+                steady = one.verdict == 'VALID'
+                return number_of(found, f'{rung} has no {path}' if steady else f'{rung} is {one.verdict}'), steady
         for row in result.roofline:
             if row.get('rung') == rung:
                 return number_of(ROOFLINE[path](row) if path in ROOFLINE else None, f'no {path} in it'), True
@@ -206,7 +208,8 @@ def result_of(source: Source, name: str) -> Program:
     step = next((step for step in source.folder.steps if step.name == f'{source.paper.name}-{name}'), None)
     if step is None:
         lacks = source.paper.every[name] and not source.folder.manifest.environment.get('gpus')
-        raise Missing('needs a GPU' if lacks else 'not at this size')
+        there = name in [run for run, _, _ in source.paper.expanded(source.size)]
+        raise Missing('needs a GPU' if lacks else 'not run yet' if there else 'not at this size')
     result = read_result(source.folder.path, step.name, step.sha256 or '') if source.folder.whole(step) else None
     if not result:
         raise Missing(step.why or 'not run yet')
@@ -246,9 +249,9 @@ def line_of(source: Source, row: Json) -> Line:
     return line
 
 
-def lines(paper: Paper, folder: Folder) -> list[Line]:
-    """Returns the rows of a paper with what the folder has."""
-    source = Source(paper, folder)
+def lines(paper: Paper, folder: Folder, size: str) -> list[Line]:
+    """Returns the rows of a paper with what the folder has of a size."""
+    source = Source(paper, folder, size)
     return [line_of(source, row) for row in paper.rows]
 
 
