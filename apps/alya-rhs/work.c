@@ -125,7 +125,7 @@ void alya_work(const rt_run_t *run, const rt_rung_t *rung, rt_work_t *work)
     if (!m)
         return;
     work->arithmetic = m->arithmetic;
-    const bool clears = rt_kind_on_gpu(rung->kind); /* by another launch; on a CPU the threads do it */
+    const bool clears = rt_kind_on_gpu(rung->kind); /* by a launch of its own */
     rt_work_add(work, "assemble", 1, m->flops * E,
                 16 * E + VALUE * N * (fmax(6, fields) + stride) + VALUE * m->streamed * E,
                 (clears ? 1 : 2) * VALUE * N * stride + VALUE * m->streamed * E);

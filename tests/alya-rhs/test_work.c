@@ -37,7 +37,8 @@ static void check_by_hand(const char *name, double flops, double workspace, doub
     CHECK(work.n == 1 || work.line[1].written == cleared);
     CHECK_TEXT(work.line[0].kernel, "assemble");
     CHECK(work.line[0].flops == flops);
-    CHECK(work.line[0].read == 1056 + workspace && work.line[0].written == 576 - cleared + workspace);
+    CHECK(work.line[0].read == 1056 + workspace &&
+          work.line[0].written == 576 - cleared + workspace);
     rt_run_destroy(&run);
 }
 

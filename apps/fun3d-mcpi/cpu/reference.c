@@ -7,6 +7,7 @@
  * is converted to FP64 before it is used, and nothing is vectorised.
  */
 #include "config.h"
+#include "../input/portable.h"
 #include "../kernel.h"
 #include <math.h>
 #include <string.h>
@@ -22,7 +23,8 @@ INLINE void subtract_block(const void *O, mcpi_type_t type, int nb, const double
             const int at = j * nb + i;
             const double value = type == MCPI_FP64   ? ((const double *)O)[at]
                                  : type == MCPI_FP32 ? (double)((const float *)O)[at]
-                                                     : mcpi_value(O, type, at);
+                                 : type == MCPI_FP16 ? mcpi_from_fp16(((const uint16_t *)O)[at])
+                                                     : mcpi_widen_bf16(((const uint16_t *)O)[at]);
             const double product = value * dq[j];
             dr[i] -= product;
             if (size)
@@ -66,11 +68,11 @@ INLINE void update_row(const mcpi_system_t *system, mcpi_type_t type, int nb, co
 void mcpi_reference_rows(const mcpi_system_t *system, const double *R, int64_t first, int64_t last,
                          double *dq, double *bound)
 {
-    enum { USUAL = 5 }; /* constants, because verification waits for this */
+    enum { USUAL = 5 }; /* a constant, because verification waits for this */
 #pragma omp parallel for schedule(static)
     for (int64_t row = first; row < last; row++)
-        if (system->nb == USUAL && system->type == MCPI_FP32 && !bound)
-            update_row(system, MCPI_FP32, USUAL, R, row, dq, NULL);
+        if (system->nb == USUAL)
+            update_row(system, system->type, USUAL, R, row, dq, bound);
         else
             update_row(system, system->type, system->nb, R, row, dq, bound);
 }

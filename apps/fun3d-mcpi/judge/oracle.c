@@ -90,7 +90,9 @@ void mcpi_oracle_sweeps(const mcpi_bench_t *t, const double *R, int64_t sweeps, 
     for (int64_t k = 0; k < sweeps; k++) {
         for (int c = 0; c < t->part->colours; c++) {
             mcpi_oracle_colour(t, R, c, 0, dq, NULL);
-            for (int64_t v = nb * start[c]; disturbed && v < nb * start[c + 1]; v++) {
+            const int64_t end = disturbed ? nb * start[c + 1] : 0;
+#pragma omp parallel for schedule(static) if (disturbed)
+            for (int64_t v = nb * start[c]; v < end; v++) {
                 const int64_t row = disturbed == RANDOM_SIGN ? t->part->global[v / nb] : 0;
                 dq[v] += t->e[v] * rt_random((uint64_t)(row * nb + v % nb), DISTURBANCE_SEED);
             }
@@ -130,11 +132,13 @@ void mcpi_measure_spread(const mcpi_bench_t *t, const double *R, int64_t sweeps,
     last_e(t, R, dq);
     for (int disturbed = RANDOM_SIGN; disturbed <= ONE_SIGN; disturbed++) {
         mcpi_oracle_sweeps(t, R, sweeps, disturbed, t->got);
+#pragma omp parallel for schedule(static)
         for (int64_t i = 0; i < rows; i++) {
             const double d = mcpi_error(t->got, dq, t->e, nb * i, nb * (i + 1), 0);
             own[i] = disturbed == RANDOM_SIGN ? d : fmax(own[i], d);
         }
     }
+#pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < rows; i++) {
         t->spread[i] = own[i];
         for (int64_t b = t->part->start[i]; b < t->part->start[i + 1]; b++)

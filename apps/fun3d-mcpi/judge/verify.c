@@ -58,6 +58,7 @@ static void bench_destroy(mcpi_bench_t *t)
 static void draw(const mcpi_bench_t *t, uint64_t seed, int64_t entries, double *x)
 {
     const uint64_t nb = (uint64_t)t->nb;
+#pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < entries; i++)
         for (uint64_t k = 0; k < nb; k++)
             x[(uint64_t)i * nb + k] = rt_random((uint64_t)t->part->global[i] * nb + k, seed);
@@ -69,11 +70,12 @@ static double worst(const mcpi_bench_t *t, const double *got, const double *want
 {
     const int nb = t->nb;
     double most = 0;
+#pragma omp parallel for schedule(static) reduction(max : most)
     for (int64_t i = 0; i < t->part->rows; i++) {
         const double d = mcpi_error(got, want, t->e, nb * i, nb * (i + 1), 0);
         if (d > 0) /* where the reference blew up too, nothing can be shown */
             most =
-                rt_finite(t->spread[i]) ? fmax(most, d / (mcpi_sample * t->spread[i])) : INFINITY;
+                fmax(most, rt_finite(t->spread[i]) ? d / (mcpi_sample * t->spread[i]) : INFINITY);
     }
     rt_comm_max(&most, 1);
     return most;
@@ -224,7 +226,9 @@ static void check_colours(const mcpi_bench_t *t)
         bool untouched = true;
         draw(t, rt_hash((uint64_t)c, t->seed + COLOUR_SEED), t->part->rows + t->part->ghosts,
              t->put);
-        for (size_t v = 0; v < t->all && t->u_dq > RT_EPS; v++)
+        const size_t rounded = t->u_dq > RT_EPS ? t->all : 0;
+#pragma omp parallel for schedule(static)
+        for (size_t v = 0; v < rounded; v++)
             t->put[v] = (double)(float)t->put[v];
         memcpy(t->want, t->put, t->all * sizeof *t->want);
         mcpi_oracle_colour(t, t->R, c, t->u_sum, t->want, t->e);
@@ -246,6 +250,7 @@ static void draw_single(const mcpi_bench_t *t, uint64_t seed)
 {
     enum { ONE_IN = 8 };
     const bool exact = t->system->type != MCPI_FP64 || t->u_sum == RT_EPS;
+#pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < t->part->rows + t->part->ghosts; i++) {
         const uint64_t draw = rt_hash((uint64_t)t->part->global[i], seed);
         for (int k = 0; k < t->nb; k++)
@@ -277,17 +282,23 @@ static double terms_error(const mcpi_bench_t *t, uint64_t seed)
     double most = 0;
     draw_single(t, seed);
     draw(t, t->seed, t->part->rows, t->R);
-    for (int64_t v = 0; v < t->part->rows * nb; v++)
-        t->R[v] = count_terms(t, v / nb) > 0 ? 0 : (double)(float)t->R[v];
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < t->part->rows; i++) {
+        const bool has_terms = count_terms(t, i) > 0;
+        for (int64_t v = nb * i; v < nb * (i + 1); v++)
+            t->R[v] = has_terms ? 0 : (double)(float)t->R[v];
+    }
     mcpi_put_r(t->s, t->R);
     for (int c = 0; c < t->part->colours; c++) {
         const int64_t first = t->part->colour_start[c], last = t->part->colour_start[c + 1];
         bool untouched = true;
         memcpy(t->want, t->put, t->all * sizeof *t->want);
         mcpi_oracle_colour(t, t->R, c, RT_EPS, t->want, t->e);
-        for (int64_t v = nb * first; v < nb * last; v++)
-            if (count_terms(t, v / nb) > 1)
-                t->e[v] = INFINITY;
+#pragma omp parallel for schedule(static)
+        for (int64_t i = first; i < last; i++)
+            if (count_terms(t, i) > 1)
+                for (int k = 0; k < nb; k++)
+                    t->e[nb * i + k] = INFINITY;
         most = fmax(most, rows_error(t, first, last, &untouched));
     }
     return most;
