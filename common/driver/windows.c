@@ -225,6 +225,7 @@ void rt_time_again(const rt_app_t *app, void *solver, const rt_plan_t *plan, dou
 {
     rt_plan_t longer = *plan;
     longer.seconds = fmax(longer.seconds, seconds);
+    timed_solve(app, solver, out); /* which waits for cores that the ceilings had */
     time_set(app, solver, &longer, timed_solve(app, solver, out), meter, out);
 }
 
