@@ -64,10 +64,10 @@ for row in cheb7 "cheb3 --precond cheb3" "gfm2 --coef nn-class" "gfm2 --precond 
 done
 
 # --- what is said ---
-# One solve less is put aside, 5 of 58 MB, where the one that was drawn is the last.
-valid tiny "$program" --device cpu --size tiny --seconds 0.01 --windows 1 --steps 1 --precond bj --rung cpu-simd --json tiny.json
+# Some 400 solves: where the one that is drawn to be put aside is the last, 5 of 58 MB are not used.
+valid tiny "$program" --device cpu --size tiny --seconds 0.3 --windows 1 --steps 1 --precond bj --rung cpu-simd --json tiny.json
 awk -F '[:,]' '/"predicted"/ && !said { said = $2 } /"high_water"/ && !used { used = $2 }
-    END { exit !(used > 4e7 && said <= 68e6 && used <= said && said <= 1.13 * used) }' tiny.json ||
+    END { exit !(used > 4e7 && said <= 68e6 && used <= said && said <= 1.1 * used) }' tiny.json ||
     fail "--size tiny: $(grep -m 2 -e predicted -e high_water tiny.json)"
 
 # --- pictures ---
