@@ -53,8 +53,6 @@ faults_of()
         name=${recipe#"$1"/}
         grep -qF "| [$name](../packaging/$name) | " "$here/docs/building.md" || echo "$recipe: docs/building.md has no row"
     done
-    [ "$(sed -n 's/^RELEASE = "\(.*\)"/\1/p' "$1/spack/package.py")" = "$(sed -n "s/^version = '\(.*\)'/\1/p" "$1/easybuild/rooftop.eb")" ] ||
-        echo "the recipes of Spack and EasyBuild are of two releases"
 }
 
 found=$(faults_of "$here/packaging")
@@ -70,7 +68,6 @@ spack/package.py|s/"blas"/"dgemm"/|spack/package.py: no such option: --with-dgem
 slurm/cpu.sbatch|s/--grace/--mercy/|slurm/cpu.sbatch: no such option: --mercy
 slurm/gpu.sbatch|s/^fi/end/|slurm/gpu.sbatch: 
 easybuild/rooftop.eb|s/--disable-native/--disable-naive/|easybuild/rooftop.eb: no such option: --disable-naive
-easybuild/rooftop.eb|s/^version = '/&9/|two releases
 ramble/application.py|s/--warm-up/--warmup/|ramble/application.py: no such option: --warmup
 ${yaml:+jube/rooftop.yaml|s/^step:/step/|jube/rooftop.yaml: }
 ${lua:+lmod/rooftop.lua|s/^help(/help/|lmod/rooftop.lua: }

@@ -55,8 +55,9 @@ class Releases(InFolder):
         """News and recipes have the number and the date; what writes results and what reads them have the schema's."""
         said = dict(re.findall(r"^(version|date-released): '?([^'\n]*)", (SOURCE / 'CITATION.cff').read_text(), re.M))
         self.assertIn(f"\n## {said['version']} ({said.get('date-released', 'not released')})\n", (SOURCE / 'NEWS.md').read_text())
-        for path in ('spack/package.py', 'apptainer/rooftop.def'):
+        for path in ('spack/package.py', 'apptainer/rooftop.def', 'lmod/rooftop.lua'):
             self.assertEqual({*re.findall(r'\d+\.\d+\.\d+', (SOURCE / 'packaging' / path).read_text())}, {said['version']}, path)
+        self.assertIn(f"\nversion = '{said['version']}'\n", (SOURCE / 'packaging/easybuild/rooftop.eb').read_text())
         text = (SOURCE / 'common/version.h.in').read_text() + (SOURCE / 'docs/result-schema.json').read_text()
         self.assertEqual(re.findall(r'(?:RT_SCHEMA |"schema": \{"const": )(\d+)', text), 3 * [str(results.SCHEMA)])
 
