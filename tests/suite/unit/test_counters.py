@@ -95,6 +95,10 @@ class Counters(InFolder):
                               ('ax: DRAM 560.0 MB', {'read': 0.6}), ('', {'written': 0.5}), ('ax: DRAM 640.0', {'written': 0.2})):
             page(**members)
             self.check(int(said != ''), said)
+        self.result(work=[*WORK, {'kernel': 'clear', 'calls': 1, 'flop': 0, 'read_bytes': 0, 'written_bytes': 1e9}])
+        for said, read in (('', 1.0), ('all: DRAM 960.0', 0.6)):  # a memset, which ncu does not see, is not missing
+            page(read=read)
+            self.check(int(said != ''), said)
         self.result(work=[{**WORK[0], 'read_bytes': 3e7, 'written_bytes': 1e7}, {**WORK[1], 'read_bytes': 4e7}])
         page(read=0.01, written=0.01)
         self.check(0, '')  # it fits L2
