@@ -1,4 +1,4 @@
--- Rooftop as an Lmod module. Copy this file to MODULES/rooftop/1.0.0.lua; its name says the version. Set the lines marked SITE.
+-- Rooftop as an Lmod module. Copy this file to MODULES/rooftop/1.1.0.lua; its name says the version. Set the lines marked SITE.
 --   module use MODULES && module load rooftop && rooftop doctor
 local root = pathJoin("/opt/rooftop", myModuleVersion()) -- SITE: the --prefix of configure
 

@@ -22,7 +22,7 @@ try:  # Spack 1.0 and later
 except ImportError:  # Spack 0.23: the import above has them
     pass
 
-RELEASE = "1.0.0"
+RELEASE = "1.1.0"
 
 
 class Rooftop(AutotoolsPackage, CudaPackage):

@@ -23,7 +23,7 @@ INLINE void subtract_block(const void *O, mcpi_type_t type, int nb, const double
             const int at = j * nb + i;
             const double value = type == MCPI_FP64   ? ((const double *)O)[at]
                                  : type == MCPI_FP32 ? (double)((const float *)O)[at]
-                                 : type == MCPI_FP16 ? mcpi_from_fp16(((const uint16_t *)O)[at])
+                                 : type == MCPI_FP16 ? mcpi_widen_fp16(((const uint16_t *)O)[at])
                                                      : mcpi_widen_bf16(((const uint16_t *)O)[at]);
             const double product = value * dq[j];
             dr[i] -= product;

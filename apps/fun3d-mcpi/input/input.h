@@ -10,7 +10,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 #include "rt.h"
 #include "mesh/mesh.h"
 
@@ -360,16 +359,6 @@ extern const char *const mcpi_type_names[]; /* "fp64", "fp32", "fp16", "bf16", N
  * follow IEEE 754. */
 uint16_t mcpi_to_16(mcpi_type_t type, double x);
 double mcpi_from_16(mcpi_type_t type, uint16_t x);
-/* The same of a finite FP16, without a denormal FP32 on the way, for which a core takes a hundred
- * cycles: entries of O are often denormals of FP16. */
-static inline double mcpi_from_fp16(uint16_t x)
-{
-    const uint32_t size = x & 0x7fff, bits = (size << 13) + (112U << 23);
-    float normal;
-    memcpy(&normal, &bits, sizeof normal);
-    const float value = size < 0x400 ? (float)size * 0x1p-24f : normal;
-    return x & 0x8000 ? -value : value;
-}
 /* Returns value k of an array of that type, as a double. */
 double mcpi_value(const void *array, mcpi_type_t type, int64_t k);
 /* Rounds x to value k of such an array. */

@@ -62,7 +62,7 @@ uint16_t mcpi_to_16(mcpi_type_t type, double x)
 
 double mcpi_from_16(mcpi_type_t type, uint16_t x)
 {
-    const double value = type == MCPI_FP16 ? mcpi_from_fp16(x) : mcpi_widen_bf16(x);
+    const double value = type == MCPI_FP16 ? mcpi_widen_fp16(x) : mcpi_widen_bf16(x);
     const bool top =
         type == MCPI_FP16 && (x & 0x7c00) == 0x7c00; /* which widening takes as finite */
     return !top ? value : (x & 0x3ff) != 0 ? NAN : copysign(INFINITY, value);
