@@ -159,10 +159,11 @@ extern const alya_vectors_t alya_vectors_cpu, alya_vectors_cuda, alya_vectors_ko
 extern const alya_kernels_t alya_reference; /* cpu/reference.c, the oracle */
 /* The same file. Computes r as above by quadrature and, if size is not NULL,
  * size[nodes][2]: the sum of |r_e| over the node's elements, and the sum of what |r_e| would be if
- * nothing in it cancelled. r [nodes][3]. u [nodes][3]. Host memory. */
+ * nothing in it cancelled. With wanted [nodes] both are right only where it is above 0. r [nodes][3].
+ * u [nodes][3]. Host memory. */
 void alya_reference_assemble(const alya_mesh_t *mesh, const alya_schedule_t *schedule,
-                             const alya_physics_t *physics, const double *u, double *r,
-                             double *size);
+                             const alya_physics_t *physics, const double *u, const double *wanted,
+                             double *r, double *size);
 
 /* cpu/cpu_closed.c. Adds chunk k of the schedule to r [nodes][ALYA_ROW]; x and u are records of
  * ALYA_RECORD doubles (packed). Host memory. Chunks of one colour may be done at once. */

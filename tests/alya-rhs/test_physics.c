@@ -74,7 +74,7 @@ static void run(case_t *c)
 static void measure(case_t *c)
 {
     double *r = RT_NEW(double, 3 * (size_t)c->mesh->nodes, RT_HOST);
-    alya_reference_assemble(c->mesh, c->p->schedule, &c->physics, c->u, r, c->size);
+    alya_reference_assemble(c->mesh, c->p->schedule, &c->physics, c->u, NULL, r, c->size);
     RT_FREE(r, RT_HOST);
 }
 

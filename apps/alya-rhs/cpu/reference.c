@@ -163,16 +163,23 @@ static double norm(const double v[3])
 
 typedef struct {
     const int32_t *connectivity, *list;
-    const double *x, *u;
+    const double *x, *u, *wanted; /* NULL: r is wanted at all nodes */
     int x_stride, u_stride;
     double *r, *size;
 } arrays_t;
+
+static bool is_wanted(const double *wanted, const int32_t node[4])
+{
+    return !wanted || wanted[node[0]] + wanted[node[1]] + wanted[node[2]] + wanted[node[3]] > 0;
+}
 
 static void chunk(const arrays_t *arrays, const alya_physics_t *physics, int64_t first, int64_t end)
 {
     for (int64_t p = first; p < end; p++) {
         const int32_t *node = arrays->connectivity + 4 * (arrays->list ? arrays->list[p] : p);
         element_t el;
+        if (!is_wanted(arrays->wanted, node))
+            continue;
         for (int a = 0; a < 4; a++)
             for (int i = 0; i < 3; i++) {
                 el.x[a][i] = arrays->x[(int64_t)node[a] * arrays->x_stride + i];
@@ -214,10 +221,10 @@ static void assemble_all(const alya_schedule_t *s, const alya_physics_t *physics
 }
 
 void alya_reference_assemble(const alya_mesh_t *mesh, const alya_schedule_t *schedule,
-                             const alya_physics_t *physics, const double *u, double *r,
-                             double *size)
+                             const alya_physics_t *physics, const double *u, const double *wanted,
+                             double *r, double *size)
 {
-    arrays_t arrays = {mesh->connectivity, schedule->list, mesh->x, u, 3, 3, r, size};
+    arrays_t arrays = {mesh->connectivity, schedule->list, mesh->x, u, wanted, 3, 3, r, size};
     assemble_all(schedule, physics, mesh->nodes, &arrays);
 }
 
@@ -225,7 +232,7 @@ static void assemble(const alya_view_t *view, const alya_physics_t *physics, con
                      double *r)
 {
     arrays_t arrays = {
-        view->connectivity, view->schedule->list, view->x, u, view->x_stride, 3, r, NULL};
+        view->connectivity, view->schedule->list, view->x, u, NULL, view->x_stride, 3, r, NULL};
     assemble_all(view->schedule, physics, view->nodes, &arrays);
 }
 

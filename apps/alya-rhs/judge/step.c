@@ -109,7 +109,7 @@ static void predict(bench_t *t, const alya_solver_t *s, const double *begin)
     memcpy(t->u, begin, 3 * (size_t)t->nodes * sizeof(double));
     for (int k = 0; k < 3; k++) {
         double worst = 0;
-        alya_reference_assemble(t->mesh, t->p->schedule, physics, t->u, t->r, t->size);
+        alya_reference_assemble(t->mesh, t->p->schedule, physics, t->u, NULL, t->r, t->size);
         sum(t, t->r, 3);
         sum(t, t->size, 2);
         for (int64_t n = 0; n < t->nodes; n++) {

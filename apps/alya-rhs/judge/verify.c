@@ -59,10 +59,10 @@ static void bench_destroy(bench_t *t)
 
 /* --- the oracle --- */
 
-/* Computes want and size from all ranks' elements for the velocity t->u. */
-static void oracle(const bench_t *t, const alya_physics_t *physics)
+/* Computes want and size from all ranks' elements for the velocity t->u, if `wanted` at its nodes alone. */
+static void oracle(const bench_t *t, const alya_physics_t *physics, const double *wanted)
 {
-    alya_reference_assemble(t->mesh, t->p->schedule, physics, t->u, t->want, t->size);
+    alya_reference_assemble(t->mesh, t->p->schedule, physics, t->u, wanted, t->want, t->size);
     if (t->p->halo) {
         rt_field_t r = {t->want, RT_F64, 3, 3, 1}, size = {t->size, RT_F64, 2, 2, 1};
         rt_halo_do(t->p->halo, RT_HALO_SUM, &r);
@@ -124,7 +124,7 @@ static void rung_r(const bench_t *t, const alya_physics_t *physics, bool with_ha
 
 static void compare(const bench_t *t, const alya_physics_t *physics, const char *name)
 {
-    oracle(t, physics);
+    oracle(t, physics, NULL);
     rung_r(t, physics, true);
     rt_verdict_check(t->verdict, name, worst(t, t->got), t->s->kernels->tolerance);
 }
@@ -237,7 +237,7 @@ static void check_total(bench_t *t, bool linear, const char *name)
             for (int j = 0; j < 3; j++)
                 t->u[3 * n + i] += M[i][j] * t->mesh->x[3 * n + j];
         }
-    alya_reference_assemble(t->mesh, t->p->schedule, &q, t->u, t->want, t->size);
+    alya_reference_assemble(t->mesh, t->p->schedule, &q, t->u, NULL, t->want, t->size);
     rung_r(t, &q, false); /* copies of shared nodes must count once each */
     totals(t, &volume, moment, sum, &size);
     for (int i = 0; i < 3; i++) {
@@ -316,6 +316,17 @@ static void check_claim(bench_t *t)
 
 /* --- assemblies --- */
 
+/* Returns the nodes [nodes] that any rank watches: 1 or more, else 0. */
+static double *watched_new(const bench_t *t, const alya_watch_t *watch)
+{
+    double *wanted = RT_NEW(double, (size_t)t->mesh->nodes, RT_HOST);
+    rt_fill(wanted, RT_HOST, 0, (size_t)t->mesh->nodes * sizeof(double));
+    for (int64_t i = 0; i < watch->count; i++)
+        wanted[watch->first + i * watch->jump] = 1;
+    sum_copies(t, wanted);
+    return wanted;
+}
+
 /* Checks the last r everywhere, and that of the watched assemblies where it was kept: two random
  * ones of the earlier ones, so all of them if three were asked for. Keeping more would show in the
  * time of small runs. */
@@ -325,20 +336,22 @@ static void check_assemblies(bench_t *t, const alya_left_t *left)
     const alya_watch_t watch = alya_watch(s, left->draw);
     double most = 0;
     alya_draw(t->p, false, left->draw, t->u);
-    oracle(t, &s->physics);
+    oracle(t, &s->physics, NULL);
     rt_verdict_check(t->verdict, "r left behind = quadrature, node by node (sum |r_e|)",
                      worst(t, left->r), s->kernels->tolerance);
+    double *wanted = watched_new(t, &watch);
     for (int w = 0; w < ALYA_WATCHED; w++) {
         if (watch.assembly[w] < 0)
             continue;
         const alya_physics_t physics = alya_physics(s, left->draw, watch.assembly[w]);
-        oracle(t, &physics);
+        oracle(t, &physics, wanted);
         for (int64_t i = 0; i < watch.count; i++) {
             const int64_t n = watch.first + i * watch.jump;
             most = fmax(most, node_error(left->witness + 3 * (w * ALYA_WITNESSES + i),
                                          t->want + 3 * n, t->size + 2 * n));
         }
     }
+    RT_FREE(wanted, RT_HOST);
     rt_comm_max(&most, 1);
     if (watch.assembly[0] >= 0)
         rt_verdict_check(t->verdict, "r of earlier assemblies, at some nodes (sum |r_e|)", most,
