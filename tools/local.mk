@@ -78,7 +78,7 @@ docs:
 	@$(rt_python) -m rooftop_suite.pages.quoted
 	-@$(rt_python) $(srcdir)/tools/rooftop report $(srcdir)/docs/reference/h200/ladder-nekbone.json \
 	    --output $(srcdir)/docs/ladder-nekbone.svg
-	-@$(rt_python) $(srcdir)/tools/rooftop report $(srcdir)/docs/reference/h200-counters/*.json \
+	-@$(rt_python) $(srcdir)/tools/rooftop report $(srcdir)/docs/reference/h200-counters/counters-*.json \
 	    --output $(srcdir)/docs/times-h200.svg
 
 manifest:

@@ -30,7 +30,7 @@ def page(flop=1.0, read=1.0, written=1.0, **more):
     """Writes a page of ncu of one solve: right, or so many times as much in ax."""
     ax = {SASS.format('dfma'): flop * 3e7, SASS.format('dadd'): flop * 2e7, READ: read * 6e8, WRITTEN: written * 2e8}
     launches = [('stencil', ('cg', 'ax'), {name: f'{each / 2:,.0f}' for name, each in ax.items()})] * 2 * UNITS
-    launches += [('nek_cg_kernel', (), {TENSOR: '1e9', READ: '4e8'})] * UNITS
+    launches += [('nek_cgs_kernel', (), {TENSOR: '1e9', READ: '4e8'})] * UNITS
     rows = [['ID', 'thread Domain:Push/Pop_Range:PL_Type', 'Kernel Name', *ZERO], [''] * (3 + len(ZERO))]
     for name, ranges, seen in launches:
         stack = '  '.join(f'""<default domain>:{one}:none:none""' for one in ('fast', *ranges))

@@ -80,6 +80,9 @@ class Budgets(InFolder):
         self.assertIn('bound by shared memory', explain.verdict(one))
         self.assertAlmostEqual(1e6 * one.parts['launches'], 6 + 1)  # one kernel of the model may be several launches
         self.assertEqual(budget(counters=seen).parts['memory'], budget().parts['memory'])  # no ceilings of them
+        other = budget(counters=[{**SEEN, 'kernel': 'copy', 'read_bytes': 4e7, 'written_bytes': 0, 'seconds': 2.5e-5,
+                                  'tail_seconds': 1e-5}])  # not in the model
+        self.assertEqual([round(1e6 * other.parts[name]) for name in ('memory', 'launches', 'tails')], [210, 5, 10])
 
     def test_launches(self):
         """Launches and barriers of the grid that the work says, even if counters saw others beside them."""

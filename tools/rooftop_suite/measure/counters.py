@@ -82,11 +82,13 @@ def profile(ncu: str, command: Sequence[str], name: str, limit: float, metrics: 
 
 
 def kernel_of(row: Json, lines: Sequence[str]) -> str:
-    """Returns the line of the model that a launch belongs to, by its ranges, innermost first, or by a word of its name;
-    the name itself if there is none. A model of one line stands for all kernels."""
+    """Returns the line of the model that a launch belongs to, by its ranges, innermost first, or by a word of its name,
+    `sweeps` for `sweep` too; the name itself if there is none. A model of one line stands for all kernels."""
     ranges = next((value for head, value in row.items() if 'Push/Pop_Range' in head), '')
-    words = [*reversed(re.findall(r'"[^":]*:([^":]*)', ranges)), *row['Kernel Name'].split('_')]
-    return lines[0] if len(lines) == 1 else next((word for word in words if word in lines), row['Kernel Name'])
+    name = str(row['Kernel Name'])
+    words = [*reversed(re.findall(r'"[^":]*:([^":]*)', ranges)), *name.split('_')]
+    known = [line for word in words for line in (word, word.rstrip('s')) if line in lines]
+    return lines[0] if len(lines) == 1 else known[0] if known else name
 
 
 def of_launch(row: Json, units: float, metrics: Json) -> Amount:

@@ -28,8 +28,8 @@ COLOURS = {'ink': '#1b1d1f', 'soft': '#55595e', 'grid': '#dedfda', 'paper': '#ff
 SPREAD = 10.0  # per cent: windows that differ by more make a rung UNSTEADY
 CREDITED = 'GFlop/s of credited work'
 NEAR = 3.0  # per cent: farther dots are drawn nearer
-PARTS = {'memory': 'cpu', 'arithmetic': 'cuda', 'L2': 'ink', 'shared memory': 'bad', 'instructions': 'band',
-         **dict(zip(WAITS, ('ink', 'cpu', 'bad', 'kokkos', 'cuda', 'openacc'))), 'launches': 'kokkos', 'grid barriers': 'soft',
+PARTS = {'memory': 'cpu', 'arithmetic': 'cuda', 'L2': 'ink', 'shared memory': 'bad', 'instructions': 'soft',
+         **dict(zip(WAITS, ('ink', 'cpu', 'bad', 'kokkos', 'cuda', 'openacc'))), 'launches': 'kokkos', 'grid barriers': 'band',
          'host waits': 'openacc', 'messages': 'bad', 'sums': 'soft', 'unexplained': 'grid'}  # colours of a budget; of waits the outline's
 KINDS = {'cpu': 'CPU', 'cuda': 'CUDA', 'kokkos': 'Kokkos', 'openacc': 'OpenACC'}
 SIGNS = 'osD^vP'  # of ladders

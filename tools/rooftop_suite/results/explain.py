@@ -15,7 +15,7 @@ from typing import NamedTuple, Optional
 
 from .. import USAGE, VALID, Fault, aligned, results, shipped
 from . import Ceilings, Folder, Program, disk, figures
-from .records import Mismatch, check
+from .records import Mismatch, Record, check
 
 ARITHMETIC = {'fp64': 'fma64_flop_per_s', 'fp32': 'fma32_flop_per_s', 'fp16-tensor': 'fma16_tensor_flop_per_s'}
 # By rooftop counters: the member, its ceiling, and what one takes of that. A warp's FP32 FMA is an instruction of 64
@@ -194,6 +194,18 @@ def host_wait_of(row: results.Rung, here: Ceilings, launch: float, left_out: lis
     return max(0.0, (here.host_wait_s or 0.0) - launch) / (row.units_per_solve or math.inf)
 
 
+def line_of(kernel: str, memory: Optional[float], arithmetic: float, fma: str, launches: float, barriers: float,
+            seen: Optional[Record], here: Ceilings) -> Line:
+    """Returns a line with what counters saw of the kernel. memory: None of a kernel that the model does not have, as
+    copies of what the judge asks for: that of its counted traffic."""
+    dram = (seen.read_bytes + seen.written_bytes) / (here.bandwidth()[0] or math.inf) if seen else 0.0
+    of = {'memory': dram if memory is None else memory, 'arithmetic': arithmetic}
+    for name, (member, ceiling, times) in COUNTED.items():
+        of[name] = times * (getattr(seen, member, None) or 0.0) / (getattr(here, ceiling) or math.inf)
+    waits = {name: float(getattr(seen, member, None) or 0.0) for name, member in WAITS.items()}
+    return Line(kernel, of, fma, launches, barriers, dram, getattr(seen, 'seconds', None) or 0.0, waits)
+
+
 def budget(rung: figures.Rung, result: figures.Result) -> Optional[Budget]:
     """Returns the budget of a rung; None if it has no time, no work or no ceilings."""
     row, program, here = rung.row, result.program, result.ceilings(rung.processor)
@@ -214,20 +226,17 @@ def budget(rung: figures.Rung, result: figures.Result) -> Optional[Budget]:
     lines = []
     for work in row.work:
         fma = ARITHMETIC.get(work.arithmetic or row.arithmetic, '')
-        of = {'memory': work.calls * (work.read_bytes + work.written_bytes) / rate / program.ranks if rate else 0.0,
-              'arithmetic': work.calls * work.flop / (getattr(here, fma, None) or math.inf) / program.ranks}
-        seen = counters.get(work.kernel)
-        for name, (member, ceiling, times) in COUNTED.items():
-            of[name] = times * (getattr(seen, member, None) or 0.0) / (getattr(here, ceiling) or math.inf)
-        dram = (seen.read_bytes + seen.written_bytes) / (here.bandwidth()[0] or math.inf) if seen else 0.0
+        memory = work.calls * (work.read_bytes + work.written_bytes) / rate / program.ranks if rate else 0.0
+        arithmetic = work.calls * work.flop / (getattr(here, fma, None) or math.inf) / program.ranks
+        seen = counters.pop(work.kernel, None)
         calls = seen.calls if seen and work.launches in (None, 1) else work.calls * (work.launches or 1)
         if work.barriers and not here.grid_barrier_s:
             left_out.append('barriers of the grid')
         barriers = work.calls * (work.barriers or 0.0) * (here.grid_barrier_s or 0.0)
-        waited = {name: float(getattr(seen, member, None) or 0.0) for name, member in WAITS.items()}
-        lines.append(Line(work.kernel, of, fma, calls * launch, barriers, dram, getattr(seen, 'seconds', None) or 0.0, waited))
+        lines.append(line_of(work.kernel, memory, arithmetic, fma, calls * launch, barriers, seen, here))
     if not all(getattr(here, line.fma, None) for line in lines):
         left_out.append(f'arithmetic, of which not all has a ceiling here ({rung.precision})')
+    lines += [line_of(kernel, None, 0.0, '', seen.calls * launch, 0.0, seen, here) for kernel, seen in counters.items()]
     return Budget(rung.name, rung, rung.seconds, here, lines, cache, rate, touched, traffic, waits, left_out)
 
 
