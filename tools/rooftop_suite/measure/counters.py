@@ -87,7 +87,7 @@ def kernel_of(row: Json, lines: Sequence[str]) -> str:
     ranges = next((value for head, value in row.items() if 'Push/Pop_Range' in head), '')
     name = str(row['Kernel Name'])
     words = [*reversed(re.findall(r'"[^":]*:([^":]*)', ranges)), *name.split('_')]
-    known = [line for word in words for line in (word, word.rstrip('s')) if line in lines]
+    known: list[str] = [line for word in words for line in (word, word.rstrip('s')) if line in lines]
     return lines[0] if len(lines) == 1 else known[0] if known else name
 
 
