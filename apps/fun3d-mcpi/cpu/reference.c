@@ -14,18 +14,22 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
+/* Converts a block of O to FP64. */
+INLINE void widen_block(const void *O, mcpi_type_t type, int count, double *value)
+{
+    for (int k = 0; k < count; k++)
+        value[k] = type == MCPI_FP64   ? ((const double *)O)[k]
+                   : type == MCPI_FP32 ? (double)((const float *)O)[k]
+                   : type == MCPI_FP16 ? mcpi_widen_fp16(((const uint16_t *)O)[k])
+                                       : mcpi_widen_bf16(((const uint16_t *)O)[k]);
+}
+
 /* Computes dr -= O dQ, and size += |O| |dQ| if size is not NULL. */
-INLINE void subtract_block(const void *O, mcpi_type_t type, int nb, const double *dq, double *dr,
-                           double *size)
+INLINE void subtract_block(const double *O, int nb, const double *dq, double *dr, double *size)
 {
     for (int j = 0; j < nb; j++)
         for (int i = 0; i < nb; i++) {
-            const int at = j * nb + i;
-            const double value = type == MCPI_FP64   ? ((const double *)O)[at]
-                                 : type == MCPI_FP32 ? (double)((const float *)O)[at]
-                                 : type == MCPI_FP16 ? mcpi_widen_fp16(((const uint16_t *)O)[at])
-                                                     : mcpi_widen_bf16(((const uint16_t *)O)[at]);
-            const double product = value * dq[j];
+            const double product = O[j * nb + i] * dq[j];
             dr[i] -= product;
             if (size)
                 size[i] += fabs(product);
@@ -50,14 +54,15 @@ INLINE void update_row(const mcpi_system_t *system, mcpi_type_t type, int nb, co
 {
     const mcpi_part_t *part = system->part;
     const size_t bytes = (size_t)(nb * nb) * mcpi_type_size(type);
-    double dr[MCPI_MAX_NB], size[MCPI_MAX_NB];
+    double dr[MCPI_MAX_NB], size[MCPI_MAX_NB], O[MCPI_MAX_NB * MCPI_MAX_NB];
     for (int i = 0; i < nb; i++) {
         dr[i] = R[row * nb + i];
         size[i] = fabs(dr[i]);
     }
-    for (int64_t k = part->start[row]; k < part->start[row + 1]; k++)
-        subtract_block((const char *)system->O + (size_t)k * bytes, type, nb,
-                       dq + (int64_t)part->column[k] * nb, dr, bound ? size : NULL);
+    for (int64_t k = part->start[row]; k < part->start[row + 1]; k++) {
+        widen_block((const char *)system->O + (size_t)k * bytes, type, nb * nb, O);
+        subtract_block(O, nb, dq + (int64_t)part->column[k] * nb, dr, bound ? size : NULL);
+    }
     const double *LU = system->LU + row * nb * nb;
     mcpi_solve_lu(nb, LU, dr);
     memcpy(dq + row * nb, dr, (size_t)nb * sizeof *dr);
@@ -68,11 +73,13 @@ INLINE void update_row(const mcpi_system_t *system, mcpi_type_t type, int nb, co
 void mcpi_reference_rows(const mcpi_system_t *system, const double *R, int64_t first, int64_t last,
                          double *dq, double *bound)
 {
-    enum { USUAL = 5 }; /* a constant, because verification waits for this */
+    enum { USUAL = 5 }; /* constants, because verification waits for this */
 #pragma omp parallel for schedule(static)
     for (int64_t row = first; row < last; row++)
-        if (system->nb == USUAL)
-            update_row(system, system->type, USUAL, R, row, dq, bound);
+        if (system->nb == USUAL && system->type == MCPI_FP32)
+            update_row(system, MCPI_FP32, USUAL, R, row, dq, bound);
+        else if (system->nb == USUAL && system->type == MCPI_FP16)
+            update_row(system, MCPI_FP16, USUAL, R, row, dq, bound);
         else
             update_row(system, system->type, system->nb, R, row, dq, bound);
 }
