@@ -17,8 +17,12 @@ typedef double *work_t; /* [EL_VALUES][16] */
 
 static alya_element_type_t tetrahedron; /* written at run time, so it is no constant */
 
-static void chunk(const alya_job_t *job, double *w, int64_t first, int64_t end)
+/* Doubles per thread in view->data: whole pages. On the stack they take 7 % longer. */
+enum { LENGTH = (EL_VALUES * ALYA_VECTOR_DIM + 511) / 512 * 512 };
+
+static void chunk(const alya_job_t *job, int64_t first, int64_t end)
 {
+    double *w = (double *)job->data + (size_t)rt_thread() * LENGTH;
     for (int64_t p = first; p < end; p += ALYA_VECTOR_DIM) {
         const int32_t *node[ALYA_VECTOR_DIM];
         int count = alya_group(job, p, end, node);
@@ -35,16 +39,27 @@ static void assemble(const alya_view_t *view, const alya_physics_t *physics, con
     alya_run(view, physics, u, r, 3, chunk);
 }
 
+static size_t values(void)
+{
+    return (size_t)rt_threads() * LENGTH;
+}
+
 static void set_up(alya_view_t *view)
 {
     alya_baseline_tetrahedron(&tetrahedron);
-    alya_workspaces_new(view, EL_VALUES);
+    view->data = RT_NEW(double, values(), RT_HOST);
+    memset(view->data, 0, values() * sizeof(double));
+}
+
+static void tear_down(alya_view_t *view)
+{
+    RT_FREE(view->data, RT_HOST);
 }
 
 static void memory(const alya_counts_t *counts, double bytes[RT_SPACES])
 {
     (void)counts;
-    alya_workspaces_memory(EL_VALUES, bytes);
+    bytes[RT_HOST] += (double)values() * sizeof(double);
 }
 
 const alya_kernels_t alya_cpu_b = {
@@ -54,7 +69,7 @@ const alya_kernels_t alya_cpu_b = {
              .n_parameters = 1},
     .assemble = assemble,
     .set_up = set_up,
-    .tear_down = alya_workspaces_destroy,
+    .tear_down = tear_down,
     .memory = memory,
     .r_stride = 3,
     .tolerance = ALYA_TOLERANCE,

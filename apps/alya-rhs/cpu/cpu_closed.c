@@ -56,10 +56,9 @@ ALYA_INLINE void element(alya_nodes_in_t x, alya_nodes_in_t u, alya_nodes_out_t 
     alya_store(r, 3, lane, alya_add(r3, alya_times(stress, S3)));
 }
 
-ALYA_INLINE void chunk(const alya_job_t *job, double *w, int64_t first, int64_t end,
-                       alya_form_t form, alya_model_t model)
+ALYA_INLINE void chunk(const alya_job_t *job, int64_t first, int64_t end, alya_form_t form,
+                       alya_model_t model)
 {
-    (void)w;
     alya_groups(job, first, end, true, element, form, model);
 }
 
@@ -70,7 +69,7 @@ void alya_closed_chunk(const alya_view_t *view, const alya_physics_t *physics, c
 {
     const alya_job_t job = alya_job(view, physics, u, r);
     const int64_t *first = view->schedule->first + k;
-    chunk_of[physics->form][alya_model_of(physics)](&job, NULL, first[0], first[1]);
+    chunk_of[physics->form][alya_model_of(physics)](&job, first[0], first[1]);
 }
 
 const alya_kernels_t alya_cpu_closed = {

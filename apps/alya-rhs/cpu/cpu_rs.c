@@ -30,9 +30,10 @@ ALYA_INLINE void viscosity(double *w, const alya_physics_t *physics, alya_model_
     }
 }
 
-ALYA_INLINE void chunk(const alya_job_t *job, double *w, int64_t first, int64_t end,
-                       alya_form_t form, alya_model_t model)
+ALYA_INLINE void chunk(const alya_job_t *job, int64_t first, int64_t end, alya_form_t form,
+                       alya_model_t model)
 {
+    double w[VALUES * ALYA_VECTOR_DIM] __attribute__((aligned(64)));
     for (int64_t p = first; p < end; p += ALYA_VECTOR_DIM) {
         const int32_t *node[ALYA_VECTOR_DIM];
         int count = alya_group(job, p, end, node);
@@ -49,26 +50,12 @@ ALYA_INLINE void chunk(const alya_job_t *job, double *w, int64_t first, int64_t 
 
 ALYA_DEFINE_ASSEMBLE(3)
 
-static void set_up(alya_view_t *view)
-{
-    alya_workspaces_new(view, VALUES);
-}
-
-static void memory(const alya_counts_t *counts, double bytes[RT_SPACES])
-{
-    (void)counts;
-    alya_workspaces_memory(VALUES, bytes);
-}
-
 const alya_kernels_t alya_cpu_rs = {
     .rung = {.precision = "FP64",
              .reproducible = true,
              .parameters = &alya_chunk,
              .n_parameters = 1},
     .assemble = assemble,
-    .set_up = set_up,
-    .tear_down = alya_workspaces_destroy,
-    .memory = memory,
     .r_stride = 3,
     .tolerance = ALYA_TOLERANCE,
 };

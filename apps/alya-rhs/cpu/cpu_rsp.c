@@ -55,10 +55,9 @@ ALYA_INLINE void element(alya_nodes_in_t x, alya_nodes_in_t u, alya_nodes_out_t 
         alya_store(r, a, lane, sum[a]);
 }
 
-ALYA_INLINE void chunk(const alya_job_t *job, double *w, int64_t first, int64_t end,
-                       alya_form_t form, alya_model_t model)
+ALYA_INLINE void chunk(const alya_job_t *job, int64_t first, int64_t end, alya_form_t form,
+                       alya_model_t model)
 {
-    (void)w;
     alya_groups(job, first, end, false, element, form, model);
 }
 

@@ -39,11 +39,12 @@ typedef struct {
     const int32_t *connectivity, *list;
     const double *x, *u;
     double *r;
+    void *data; /* the view's */
     alya_physics_t physics;
 } alya_job_t;
 
-/* Assembles positions first .. end - 1 of the schedule; w is this thread's workspace, or NULL. */
-typedef void alya_chunk_fn(const alya_job_t *job, double *w, int64_t first, int64_t end);
+/* Assembles positions first .. end - 1 of the schedule. */
+typedef void alya_chunk_fn(const alya_job_t *job, int64_t first, int64_t end);
 
 /* Defines a function for each of the twelve combinations from the inline function chunk(), and
  * assemble(), which chooses one. */
@@ -54,11 +55,10 @@ typedef void alya_chunk_fn(const alya_job_t *job, double *w, int64_t first, int6
     X(CONS, NO_MODEL) X(CONS, OWN_WIDTH) X(CONS, GIVEN_WIDTH)   \
     X(EMAC, NO_MODEL) X(EMAC, OWN_WIDTH) X(EMAC, GIVEN_WIDTH)
 /* clang-format on */
-#define ALYA_DEFINE_VARIANT(FORM, MODEL)                                                \
-    static void chunk_##FORM##_##MODEL(const alya_job_t *job, double *w, int64_t first, \
-                                       int64_t end)                                     \
-    {                                                                                   \
-        chunk(job, w, first, end, ALYA_##FORM, ALYA_##MODEL);                           \
+#define ALYA_DEFINE_VARIANT(FORM, MODEL)                                                  \
+    static void chunk_##FORM##_##MODEL(const alya_job_t *job, int64_t first, int64_t end) \
+    {                                                                                     \
+        chunk(job, first, end, ALYA_##FORM, ALYA_##MODEL);                                \
     }
 #define ALYA_VARIANT_ENTRY(FORM, MODEL) [ALYA_##FORM][ALYA_##MODEL] = chunk_##FORM##_##MODEL,
 #define ALYA_DEFINE_ASSEMBLE(r_stride)                                                            \
@@ -71,43 +71,6 @@ typedef void alya_chunk_fn(const alya_job_t *job, double *w, int64_t first, int6
         alya_run(view, physics, u, r, r_stride, chunk_of[physics->form][alya_model_of(physics)]); \
     }
 
-/* A workspace of `values` arrays [16] for each thread. */
-typedef struct {
-    int threads;
-    size_t length; /* doubles per thread */
-    double *w;
-} alya_workspaces_t;
-
-ALYA_INLINE size_t alya_workspace_length(int values)
-{
-    return ((size_t)values * ALYA_VECTOR_DIM + 511) / 512 * 512; /* whole pages */
-}
-
-static inline void alya_workspaces_new(alya_view_t *view, int values)
-{
-    alya_workspaces_t *all = RT_NEW(alya_workspaces_t, 1, RT_HOST);
-    all->threads = rt_threads();
-    all->length = alya_workspace_length(values);
-    all->w = RT_NEW(double, (size_t)all->threads * all->length, RT_HOST);
-    memset(all->w, 0, (size_t)all->threads * all->length * sizeof *all->w);
-    view->data = all;
-}
-
-static inline void alya_workspaces_destroy(alya_view_t *view)
-{
-    alya_workspaces_t *all = view->data;
-    if (all)
-        RT_FREE(all->w, RT_HOST);
-    RT_FREE(all, RT_HOST);
-    view->data = NULL;
-}
-
-static inline void alya_workspaces_memory(int values, double bytes[RT_SPACES])
-{
-    bytes[RT_HOST] += sizeof(alya_workspaces_t) +
-                      (double)rt_threads() * (double)alya_workspace_length(values) * sizeof(double);
-}
-
 ALYA_INLINE alya_job_t alya_job(const alya_view_t *view, const alya_physics_t *physics,
                                 const double *u, double *r)
 {
@@ -116,6 +79,7 @@ ALYA_INLINE alya_job_t alya_job(const alya_view_t *view, const alya_physics_t *p
                         .x = view->x,
                         .u = u,
                         .r = r,
+                        .data = view->data,
                         .physics = *physics};
 }
 
@@ -125,21 +89,17 @@ static inline void alya_run(const alya_view_t *view, const alya_physics_t *physi
                             double *r, int r_stride, alya_chunk_fn *fn)
 {
     const alya_schedule_t *s = view->schedule;
-    const alya_workspaces_t *all = view->data;
     const alya_job_t job = alya_job(view, physics, u, r);
-    const int threads = all ? all->threads : rt_threads();
     int64_t length = view->nodes * r_stride;
-    (void)threads; /* unused without OpenMP */
-#pragma omp parallel num_threads(threads)
+#pragma omp parallel
     {
-        double *w = all ? all->w + (size_t)rt_thread() * all->length : NULL;
 #pragma omp for schedule(static)
         for (int64_t i = 0; i < length; i++)
             r[i] = 0;
         for (int32_t c = 0; c < s->colours; c++) {
 #pragma omp for schedule(dynamic, 1)
             for (int64_t k = s->colour[c]; k < s->colour[c + 1]; k++)
-                fn(&job, w, s->first[k], s->first[k + 1]);
+                fn(&job, s->first[k], s->first[k + 1]);
         }
     }
 }
