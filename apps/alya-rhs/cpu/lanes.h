@@ -68,7 +68,8 @@ typedef void alya_chunk_fn(const alya_job_t *job, int64_t first, int64_t end);
     static void assemble(const alya_view_t *view, const alya_physics_t *physics, const double *u, \
                          double *r)                                                               \
     {                                                                                             \
-        alya_run(view, physics, u, r, r_stride, chunk_of[physics->form][alya_model_of(physics)]); \
+        alya_run(view, physics, u, r, r_stride, rt_threads(),                                     \
+                 chunk_of[physics->form][alya_model_of(physics)]);                                \
     }
 
 ALYA_INLINE alya_job_t alya_job(const alya_view_t *view, const alya_physics_t *physics,
@@ -86,12 +87,13 @@ ALYA_INLINE alya_job_t alya_job(const alya_view_t *view, const alya_physics_t *p
 /* Zeroes r, then runs all chunks of one colour, then of the next. The chunk function is passed as a
  * pointer because a constant outside an OpenMP region is a variable inside it. */
 static inline void alya_run(const alya_view_t *view, const alya_physics_t *physics, const double *u,
-                            double *r, int r_stride, alya_chunk_fn *fn)
+                            double *r, int r_stride, int threads, alya_chunk_fn *fn)
 {
     const alya_schedule_t *s = view->schedule;
     const alya_job_t job = alya_job(view, physics, u, r);
     int64_t length = view->nodes * r_stride;
-#pragma omp parallel
+    (void)threads; /* unused without OpenMP */
+#pragma omp parallel num_threads(threads)
     {
 #pragma omp for schedule(static)
         for (int64_t i = 0; i < length; i++)
