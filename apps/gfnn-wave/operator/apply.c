@@ -65,11 +65,9 @@ static void bring(const gfnn_solver_t *s, const ghosts_t *g)
     rt_timer_stop("halo");
 }
 
-/* Between GPUs messages through the host travel during the work on the interior. Messages that GPUs
- * send on their streams come first: six slabs around the interior, each a kernel of few nodes, take
- * 80 us for a box of 104^3, several times the messages. On CPUs they come first too: rows of the
- * slabs in x fill no vector, and with 64^3 per rank a step took twice as long. One rank has none.
- * Returns the number of regions. */
+/* Returns the number of regions. Messages come first, but between GPUs those through the host travel
+ * during the work on the interior: the slabs around it take 80 us for a box of 104^3, and on a CPU,
+ * where their rows fill no vector, as long as the interior. */
 static int product(gfnn_solver_t *s, gfnn_product_t *a)
 {
     const gfnn_box_t *box = &s->problem->box;
