@@ -26,7 +26,7 @@ app=nekbone
 run="$top/apps/nekbone/nekbone --device cpu --threads 1 --rung solve-cpu --elements 2x2x2 --degree 3 --power meter.csv --json meter.json"
 valid meter $run --window 1 --windows 3
 app=rooftop
-metered="run --force --bindir $top --apps nekbone --device cpu --threads 1 --no-ladders --seconds 3 --power meter.csv"
+metered="run --force --bindir $top --apps nekbone --device cpu --threads 1 --no-ladders --size tiny --seconds 2 --power meter.csv"
 $rooftop $metered --into metered >metered.out 2>&1 # with 3 where the machine is disturbed
 grep -q '"meter_joules"' metered/nekbone.json || fail "rooftop run --power: no energy: $(cat metered.out)"
 ends 0 $rooftop verify metered/nekbone.json # not run.json: its source may be newer than the build
