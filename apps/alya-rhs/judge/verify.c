@@ -59,7 +59,7 @@ static void bench_destroy(bench_t *t)
 
 /* --- the oracle --- */
 
-/* Computes want and size from all ranks' elements for the velocity t->u, if `wanted` at its nodes alone. */
+/* Computes want and size from all ranks' elements for the velocity t->u; at least where wanted. */
 static void oracle(const bench_t *t, const alya_physics_t *physics, const double *wanted)
 {
     alya_reference_assemble(t->mesh, t->p->schedule, physics, t->u, wanted, t->want, t->size);
