@@ -136,11 +136,9 @@ tests_nekbone_lost_CPPFLAGS = $(AM_CPPFLAGS) -DRT_APP=nek_app
 tests_fun3d_mcpi_lost_CPPFLAGS = $(AM_CPPFLAGS) -DRT_APP=mcpi_app
 tests_gfnn_wave_lost_CPPFLAGS = $(AM_CPPFLAGS) -DRT_APP=gfnn_app
 tests/common/gpu_lost.log: $(filter-out tests/common/gpu_lost.log, $(TEST_LOGS))
-# make gpu-record: these time a GPU, or start four ranks on it, so they come after what runs at once.
-rt_alone = tests/common/halo_mpi.log tests/common/test_ceiling.log tests/common/gpu_lost.log
-tests/common/halo_mpi.log: $(if $(RT_GPU_RECORD), $(filter-out $(rt_alone), $(TEST_LOGS)))
-tests/common/test_ceiling.log: $(if $(RT_GPU_RECORD), $(filter-out $(rt_alone), $(TEST_LOGS)) \
-    $(filter tests/common/halo_mpi.log, $(TEST_LOGS)))
+# make gpu-record: it starts four ranks on a GPU, so it comes after what runs at once.
+tests/common/halo_mpi.log: $(if $(RT_GPU_RECORD), $(filter-out tests/common/halo_mpi.log \
+    tests/common/gpu_lost.log, $(TEST_LOGS)))
 endif
 
 # The programs as on several nodes, for many_ranks.sh.
