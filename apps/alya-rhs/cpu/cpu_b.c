@@ -16,14 +16,19 @@ typedef double *work_t; /* [EL_VALUES][16] */
 #include "../element/baseline.h"
 
 static alya_element_type_t tetrahedron; /* written at run time, so it is no constant */
-static int threads;                     /* that have a workspace */
 
-/* Doubles per thread in view->data: whole pages. */
+/* Doubles of a thread: whole pages. */
 enum { LENGTH = (EL_VALUES * ALYA_VECTOR_DIM + 511) / 512 * 512 };
+
+/* In view->data. */
+typedef struct {
+    int threads; /* that have a workspace */
+    double *w;   /* [threads][LENGTH] */
+} workspaces_t;
 
 static void chunk(const alya_job_t *job, int64_t first, int64_t end)
 {
-    double *w = (double *)job->data + (size_t)rt_thread() * LENGTH;
+    double *w = ((workspaces_t *)job->data)->w + (size_t)rt_thread() * LENGTH;
     for (int64_t p = first; p < end; p += ALYA_VECTOR_DIM) {
         const int32_t *node[ALYA_VECTOR_DIM];
         int count = alya_group(job, p, end, node);
@@ -37,26 +42,32 @@ static void chunk(const alya_job_t *job, int64_t first, int64_t end)
 static void assemble(const alya_view_t *view, const alya_physics_t *physics, const double *u,
                      double *r)
 {
-    alya_run(view, physics, u, r, 3, threads, chunk);
+    alya_run(view, physics, u, r, 3, ((workspaces_t *)view->data)->threads, chunk);
 }
 
 static void set_up(alya_view_t *view)
 {
     alya_baseline_tetrahedron(&tetrahedron);
-    threads = rt_threads();
-    view->data = RT_NEW(double, (size_t)threads *LENGTH, RT_HOST);
-    memset(view->data, 0, (size_t)threads * LENGTH * sizeof(double));
+    workspaces_t *all = RT_NEW(workspaces_t, 1, RT_HOST);
+    all->threads = rt_threads();
+    const size_t values = (size_t)all->threads * LENGTH;
+    all->w = RT_NEW(double, values, RT_HOST);
+    memset(all->w, 0, values * sizeof *all->w);
+    view->data = all;
 }
 
 static void tear_down(alya_view_t *view)
 {
+    workspaces_t *all = view->data;
+    if (all)
+        RT_FREE(all->w, RT_HOST);
     RT_FREE(view->data, RT_HOST);
 }
 
 static void memory(const alya_counts_t *counts, double bytes[RT_SPACES])
 {
     (void)counts;
-    bytes[RT_HOST] += (double)rt_threads() * LENGTH * sizeof(double);
+    bytes[RT_HOST] += sizeof(workspaces_t) + (double)rt_threads() * LENGTH * sizeof(double);
 }
 
 const alya_kernels_t alya_cpu_b = {

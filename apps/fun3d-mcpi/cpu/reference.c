@@ -76,12 +76,14 @@ void mcpi_reference_rows(const mcpi_system_t *system, const double *R, int64_t f
     enum { USUAL = 5 }; /* constants, because verification waits for this */
 #pragma omp parallel for schedule(static)
     for (int64_t row = first; row < last; row++)
-        if (system->nb == USUAL && system->type == MCPI_FP32)
+        if (system->nb != USUAL)
+            update_row(system, system->type, system->nb, R, row, dq, bound);
+        else if (system->type == MCPI_FP32)
             update_row(system, MCPI_FP32, USUAL, R, row, dq, bound);
-        else if (system->nb == USUAL && system->type == MCPI_FP16)
+        else if (system->type == MCPI_FP16)
             update_row(system, MCPI_FP16, USUAL, R, row, dq, bound);
         else
-            update_row(system, system->type, system->nb, R, row, dq, bound);
+            update_row(system, system->type, USUAL, R, row, dq, bound);
 }
 
 static void rows(const mcpi_view_t *view, int64_t first, int64_t last, void *dq)
