@@ -100,6 +100,14 @@ class Known(InFolder):
         self.assertEqual({n: round(value) for n, value in line.values.items()}, {1: 100, 2: 300})
         self.assertEqual(pages.cells(line)[2], '+100.0 to +300.0 % more')
 
+    def test_timer(self):
+        """A row of what a call of a timer takes, times the point."""
+        row = {**self.row, 'here': f'@ * 1e-3 / one:{self.rung}:profile.mxm1', 'along': 'n'}
+        self.assertEqual(self.line(row, one=self.result).why, f'{self.rung} has no profile.mxm1')
+        self.result.rungs[0].profile = [{'timer': f'x/{name}', 'calls': 200, 'seconds': seconds, 'slowest_seconds': seconds,
+                                         'bytes': 0.0} for name, seconds in (('mxm1', 0.1), ('mxm2', 0.2))]
+        self.assertEqual(self.line(row, one=self.result).values, {1: 2.0, 2: 4.0})
+
     def test_reasons(self):
         for here, said in ((f'gpu:{self.rung}:seconds', 'needs a GPU'), ('one:none:seconds', 'none did not run'),
                            (f'one:{self.rung}:assembly_seconds', 'has no assembly_seconds')):
@@ -116,6 +124,7 @@ class Known(InFolder):
 
     def test_refused(self):
         for here, said in (('two:x:seconds', "no run 'two'"), ('one:x:none', "no result has 'none'"), ('one', 'is no RUN'),
+                           ('one:x:seconds.none', 'no result has'),
                            ('one::ceilings_cpu.none', 'no result has'), ('one::cpux', 'no result has')):
             with self.subTest(here), self.assertRaisesRegex(Fault, f'test.json: Fig. 1, global: .*{said}'):
                 paper({**self.row, 'here': here})

@@ -9,8 +9,9 @@ rows of docs/papers.md. A run with lists {VALUE:WORD,..} in its options is one f
 
 A row has an id (a figure, table or section), a quantity, a unit, the paper's machine and value (null: only a curve is
 printed), and `here`: products and quotients of numbers and RUN:RUNG:VALUE, where VALUE is a member of the rung in the result,
-or one of FIGURES; without a RUNG it is one of the result. With `along`, RUN has a @ for each of these points: a curve, or its
-mean beside the paper's value. `ours` is a number of the model that no result has. `not_here` says why there is no row.
+one of FIGURES, or profile.TIMER (seconds per call); without a RUNG it is one of the result. With `along`, a @ stands for each
+of these points: a curve, or its mean beside the paper's value. `ours` is a number of the model that no result has. `not_here`
+says why there is no row.
 """
 import functools
 import glob
@@ -105,7 +106,7 @@ class Paper:
                 refuse(f"there are no points '{row['along']}'")
             for word in row['here'].split()[::2]:
                 found = TOKEN.fullmatch(word)
-                if not found and not re.fullmatch(r'[\d.e]+', word):
+                if not found and not re.fullmatch(r'[\d.e-]+|@', word):
                     refuse(f"'{word}' is no RUN:RUNG:VALUE")
                 elif found:
                     names = [found[1].replace('@', str(point)) for point in self.at(row)]
@@ -116,6 +117,15 @@ class Paper:
                         refuse(f"no result has '{found[3]}'")
 
 
+def value_of(rung: figures.Rung, path: str) -> Any:
+    """Returns a value of a rung by its name in a row; None if it has none."""
+    head, _, timer = path.partition('.')
+    if head != 'profile':
+        return FIGURES[path](rung) if path in FIGURES else getattr(rung.row, path)
+    calls = [one for one in rung.row.profile if one.timer.rpartition('/')[2] == timer]
+    return sum(one.seconds for one in calls) / sum(one.calls for one in calls) if calls else None
+
+
 def known(rung: str, path: str) -> bool:
     """Returns whether a rung, or a result, has such a value."""
     head, _, rest = path.partition('.')
@@ -123,7 +133,7 @@ def known(rung: str, path: str) -> bool:
         if not rung:
             Program.member(head)
             return not rest or bool(Ceilings.member(rest))
-        return path in FIGURES or path in ROOFLINE or bool(results.Rung.member(path))
+        return path in FIGURES or path in ROOFLINE or bool(results.Rung.member(head if head == 'profile' else path))
     except AttributeError:
         return False
 
@@ -187,9 +197,8 @@ class Source(NamedTuple):
             return number_of(found, f'{head} was not measured'), True
         for one in figures.Result(result).rungs:
             if one.name == rung:
-                found = FIGURES[path](one) if path in FIGURES else getattr(one.row, path)
                 steady = one.verdict == 'VALID'
-                return number_of(found, f'{rung} has no {path}' if steady else f'{rung} is {one.verdict}'), steady
+                return number_of(value_of(one, path), f'{rung} has no {path}' if steady else f'{rung} is {one.verdict}'), steady
         for row in result.roofline:
             if row.get('rung') == rung:
                 return number_of(ROOFLINE[path](row) if path in ROOFLINE else None, f'no {path} in it'), True
