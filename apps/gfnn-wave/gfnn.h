@@ -116,7 +116,7 @@ typedef struct {
     void *low;                  /* 16 bits on wide, GFNN_LOW_SKIP values into its
                                               memory: where the predictor's rows begin, 3 nodes
                                               before a row's first, is a multiple of 16 bytes */
-    double *dots;               /* in `space`, sums that products leave */
+    double *dot;                /* in `space`: what a product leaves */
     const double *noise;        /* the problem's, in `space`: no solve waits for the host's */
     gfnn_cg_data_t scalars;     /* of conjugate gradients */
     bool on_stream;             /* an iteration needs no host */
@@ -162,7 +162,7 @@ static inline void gfnn_start(const gfnn_solver_t *s, const char *name)
 {
     rt_timer_start(name, s->rung->kind);
 }
-/* y = A x with halo and overlap; x and y are of the solver's space. */
+/* y = A x with its ghosts; x and y are of the solver's space. */
 void gfnn_apply(gfnn_solver_t *s, const gfnn_form_t *form, double *x, double *y);
 void gfnn_apply32(gfnn_solver_t *s, const gfnn_form_t *form, float *x, float *y);
 /* Returns whether the rung can make a sweep in one pass; makes one, in which z is not out. */

@@ -56,21 +56,6 @@ typedef struct __attribute__((aligned(8))) {
 /* Returns those of all ids, [GFNN_MAX_IDS] in view->space. RT_FREE them. */
 gfnn_entries_t *gfnn_entries_new(const gfnn_view_t *view, const gfnn_form_t *form);
 
-enum { GFNN_MOST_REGIONS = 7 /* of a product: the interior and six slabs around it */ };
-/* Own nodes from lo to hi - 1. */
-typedef struct {
-    int64_t lo[3], hi[3];
-} gfnn_region_t;
-static inline bool gfnn_is_empty(const gfnn_region_t *r)
-{
-    return r->hi[0] <= r->lo[0] || r->hi[1] <= r->lo[1] || r->hi[2] <= r->lo[2];
-}
-static inline bool gfnn_is_inside(const gfnn_region_t *r, int64_t i, int64_t j, int64_t k)
-{
-    return i >= r->lo[0] && i < r->hi[0] && j >= r->lo[1] && j < r->hi[1] && k >= r->lo[2] &&
-           k < r->hi[2];
-}
-
 /* A sweep: out = z + a (z - old) + omega D^-1 (r - A z), float on `wide`. D: the 3x3 diagonal blocks.
  * old NULL: 0. If a is 0, old is not read. */
 typedef struct {
@@ -80,16 +65,15 @@ typedef struct {
     float *out; /* may be old */
 } gfnn_sweep_t;
 
-/* A product: y = A x for own nodes of the region. Ghosts of x are up to date (1 deep), unless it
- * wraps; ghosts of y are not touched. */
+/* A product: y = A x for all own nodes. Ghosts of x are up to date (1 deep), unless it wraps;
+ * ghosts of y are not touched. */
 typedef struct {
     const gfnn_form_t *form; /* of A */
-    gfnn_region_t region;
-    gfnn_type_t type; /* of x and y: GFNN_DOUBLE on `fine`, or GFNN_SINGLE on `wide` */
+    gfnn_type_t type;        /* of x and y: GFNN_DOUBLE on `fine`, or GFNN_SINGLE on `wide` */
     void *x, *y;
     /* What becomes of A x besides; each only where the table has it, NULL: not asked for. */
-    double *dot;               /* in `space`: gets x . y over the region */
-    gfnn_cg_t *cg;             /* on a device: gets x . y of all own nodes instead (GFNN_APPLIED) */
+    double *dot;               /* in `space`: gets x . y */
+    gfnn_cg_t *cg;             /* on a device: gets it instead (GFNN_APPLIED) */
     const gfnn_sweep_t *sweep; /* a sweep with x as its z, which is not out: y is out */
 } gfnn_product_t;
 
@@ -104,7 +88,6 @@ typedef struct {
     void (*tear_down)(gfnn_view_t *view);
     /* Returns the bytes that set_up takes where it grows with the box. NULL: none. */
     double (*memory)(const gfnn_config_t *config, const gfnn_box_t *box);
-    bool whole; /* takes only the region of all own nodes (it scatters) */
 } RT_BY_NAME gfnn_operator_t;
 
 /* The predictor's kernels and coefficients: what P is.
@@ -155,8 +138,6 @@ typedef struct {
     /* on_stream: the halos' messages need no host. Collective. */
     gfnn_cg_data_t (*make)(bool on_stream);
     void (*destroy)(gfnn_cg_data_t *data);
-    /* sums[0] = the sum of the n dot products that apply left in `space`. */
-    void (*gather)(const gfnn_view_t *view, const double *dots, int n, const gfnn_cg_data_t *data);
     /* Called after each loop that leaves sums: makes them those of all ranks and forms what
      * follows, where the loop has not done so. Collective. */
     void (*settle)(const gfnn_cg_data_t *data, gfnn_stage_t stage);

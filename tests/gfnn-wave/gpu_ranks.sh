@@ -3,11 +3,11 @@
 find_gpu_rungs long
 why=$(have_mpi) || skip "not on two ranks: $why"
 
-# One GPU: interior and boundary in regions of their own, halos 1 and 3 deep.
+# One GPU: halos 1 and 3 deep.
 launch="$mpirun -n 2"
 each ladder <<<"--device 0 --share-device --elements 30x22x18 --steps 2 {,--faces free,--vectors fp64}"
 
-# Two GPUs: ghosts before the whole box, or during the work on its interior (staged); FP64, FP32 and 16 bits.
+# Two GPUs: FP64, FP32 and 16 bits.
 find_transports
 [ -z "$transports" ] || each single <<END
 {parity,node,tiled,tensor,solve-cuda} --transport $(any_of $transports) --elements 30x22x18 --steps 2

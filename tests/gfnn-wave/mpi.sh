@@ -35,9 +35,10 @@ for n in ${counts:-2}; do
     launch="$mpirun -n $n" on_cpu ladder $box --ladder
 done
 same_inputs "$program" --device cpu --elements 14x12x10 --faces free
-# Boxes of one's own choice; thinner than the predictor's reach; a halo that is deeper than the boxes.
+# Boxes of one's own choice; thinner than the predictor's reach, down to one node; a halo that is deeper than the boxes.
 launch="$mpirun -n 4" each on_cpu <<END
 --elements 8x7x9 --steps 2 --ranks 1x1x4 --rung solve-simd --precond bj --faces free --tolerance 1e-12
+--elements 3x5x4 --ranks 4x1x1 --faces free --ladder --only operator
 --elements 9x8x7 --steps 1 --ranks {1x4x1,1x2x2 --reach 6} --rung solve-simd --precond gf8
 END
 launch="$mpirun -n 3" on_cpu voxels --model "$samples/ball.voxels" --precond bj --rung solve-simd

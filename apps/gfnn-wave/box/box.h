@@ -141,6 +141,12 @@ static inline int64_t gfnn_at(const gfnn_grid_t *g, int64_t i, int64_t j, int64_
     return g->origin + k * g->slab + j * g->pitch + i;
 }
 
+/* Returns whether node (i, j, k) is this rank's own. */
+static inline bool gfnn_is_own(const gfnn_grid_t *g, int64_t i, int64_t j, int64_t k)
+{
+    return i >= 0 && i < g->n[0] && j >= 0 && j < g->n[1] && k >= 0 && k < g->n[2];
+}
+
 /* FP64 vectors have a halo of 1 (`fine`). FP32 and FP16 vectors and ids have a halo of reach + 1
  * (`wide`): a kernel about a node touches elements that far below it. Vectors use `reach` of it.
  * Coefficients have none (`bare`). */

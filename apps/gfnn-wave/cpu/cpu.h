@@ -25,15 +25,14 @@ enum {
 extern const rt_parameter_t gfnn_simd_parameters[GFNN_SIMD_PARAMETERS];
 
 /* Part number `me` of the `parts` that threads share of a product: cpu_simd.c, of its two types in
- * cpu_simd.c and cpu_simd32.c. dots: NULL, or x . y of each row of nodes of the region, which
- * gfnn_simd_sum adds up when all parts are done. The same bits for any number of parts. */
+ * cpu_simd.c and cpu_simd32.c. dots: NULL, or x . y of each row of nodes, to be added up when
+ * all parts are done (rt_sum_pairwise). The same bits for any number of parts. */
 void gfnn_simd_part(const gfnn_view_t *view, const gfnn_product_t *product, int64_t me,
                     int64_t parts, double *dots);
 void gfnn_simd_part64(const gfnn_view_t *view, const gfnn_product_t *product, int64_t me,
                       int64_t parts, double *dots);
 void gfnn_simd_part32(const gfnn_view_t *view, const gfnn_product_t *product, int64_t me,
                       int64_t parts, double *dots);
-double gfnn_simd_sum(const gfnn_region_t *region, const double *dots);
 
 /* A row of z = P r, for row = j + n[1] k: predict_simd.c. Before it, all copies of rows of r (with
  * ghosts) as FP32 to where reading on beyond the end does no harm, if any. The view is one that

@@ -11,23 +11,22 @@
 static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
 {
     const gfnn_grid_t *g = &view->box->fine, *wide = &view->box->wide;
-    const gfnn_region_t *r = &a->region;
     const double *x = a->x, *variable = gfnn_stored(view, view->data, a->form);
     double *y = a->y;
 #pragma omp parallel
     {
-        gfnn_strain_clear(g, r, y);
+        gfnn_strain_clear(g, y);
 #pragma omp for collapse(2) schedule(static)
-        for (int64_t k = r->lo[2] - 1; k < r->hi[2]; k++)
-            for (int64_t j = r->lo[1] - 1; j < r->hi[1]; j++)
-                for (int64_t i = r->lo[0] - 1; i < r->hi[0]; i++) {
+        for (int64_t k = -1; k < g->n[2]; k++)
+            for (int64_t j = -1; j < g->n[1]; j++)
+                for (int64_t i = -1; i < g->n[0]; i++) {
                     const double *here = variable + gfnn_at(wide, i, j, k);
                     double f[24];
                     gfnn_strain_product(x + gfnn_at(g, i, j, k), g->plane, g->slab, g->pitch,
                                         here[GFNN_MASS * wide->plane],
                                         here[GFNN_LAMBDA * wide->plane],
                                         here[GFNN_MU * wide->plane], f);
-                    gfnn_strain_add(g, r, i, j, k, f, y);
+                    gfnn_strain_add(g, i, j, k, f, y);
                 }
     }
 }

@@ -13,12 +13,11 @@
 
 typedef struct {
     const gfnn_grid_t *fine, *wide;
-    const gfnn_region_t *region;
     const double *variable, *x;
     double *y;
 } job_t;
 
-/* Adds element i of a row; checked: some corners may lie outside the region. */
+/* Adds element i of a row; checked: some corners may be ghosts. */
 GFNN_FN void element(const job_t *job, bool checked, int64_t i, int64_t j, int64_t k)
 {
     const gfnn_grid_t *g = job->fine;
@@ -29,7 +28,7 @@ GFNN_FN void element(const job_t *job, bool checked, int64_t i, int64_t j, int64
                         variable[GFNN_LAMBDA * plane], variable[GFNN_MU * plane], f);
     GFNN_STRAIN_UNROLL
     for (int a = 0; a < 8; a++) {
-        if (checked && !gfnn_strain_own(job->region, i, j, k, a))
+        if (checked && !gfnn_strain_own(g, i, j, k, a))
             continue;
         GFNN_STRAIN_UNROLL
         for (int c = 0; c < 3; c++)
@@ -38,35 +37,35 @@ GFNN_FN void element(const job_t *job, bool checked, int64_t i, int64_t j, int64
     }
 }
 
-/* Adds every second element of a row, from `first` on: those with corners outside the region with a
- * check, the others as vectors. */
+/* Adds every second element of a row, from `first` on: those with ghosts as corners with a check,
+ * the others as vectors. */
 static void row(const job_t *job, int64_t first, int64_t j, int64_t k)
 {
-    const gfnn_region_t *r = job->region;
-    const bool inner = j >= r->lo[1] && j + 1 < r->hi[1] && k >= r->lo[2] && k + 1 < r->hi[2];
+    const int64_t *n = job->fine->n;
+    const bool inner = j >= 0 && j + 1 < n[1] && k >= 0 && k + 1 < n[2];
     int64_t i = first;
-    for (; i < r->hi[0] && (i < r->lo[0] || !inner); i += 2)
+    for (; i < n[0] && (i < 0 || !inner); i += 2)
         element(job, true, i, j, k);
 #pragma omp simd
-    for (int64_t s = i; s < r->hi[0] - 1; s += 2)
+    for (int64_t s = i; s < n[0] - 1; s += 2)
         element(job, false, s, j, k);
-    if (inner && (r->hi[0] - 1 - first) % 2 == 0)
-        element(job, true, r->hi[0] - 1, j, k);
+    if (inner && (n[0] - 1 - first) % 2 == 0)
+        element(job, true, n[0] - 1, j, k);
 }
 
 static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
 {
-    const gfnn_region_t *r = &a->region;
-    const job_t job = {
-        &view->box->fine, &view->box->wide, r, gfnn_stored(view, view->data, a->form), a->x, a->y};
+    const int64_t *n = view->box->n;
+    const job_t job = {&view->box->fine, &view->box->wide, gfnn_stored(view, view->data, a->form),
+                       a->x, a->y};
 #pragma omp parallel
     {
-        gfnn_strain_clear(job.fine, r, job.y);
+        gfnn_strain_clear(job.fine, job.y);
         for (int colour = 0; colour < 8; colour++)
 #pragma omp for collapse(2) schedule(static)
-            for (int64_t k = r->lo[2] - 1 + (colour >> 2); k < r->hi[2]; k += 2)
-                for (int64_t j = r->lo[1] - 1 + (colour >> 1 & 1); j < r->hi[1]; j += 2)
-                    row(&job, r->lo[0] - 1 + (colour & 1), j, k);
+            for (int64_t k = (colour >> 2) - 1; k < n[2]; k += 2)
+                for (int64_t j = (colour >> 1 & 1) - 1; j < n[1]; j += 2)
+                    row(&job, (colour & 1) - 1, j, k);
     }
 }
 

@@ -10,24 +10,23 @@
 static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
 {
     const gfnn_grid_t *g = &view->box->fine, *wide = &view->box->wide;
-    const gfnn_region_t *r = &a->region;
     const gfnn_materials_t *materials = view->materials;
     const double *x = a->x;
     double *y = a->y;
 #pragma omp parallel
     {
-        gfnn_strain_clear(g, r, y);
+        gfnn_strain_clear(g, y);
 #pragma omp for collapse(2) schedule(static)
-        for (int64_t k = r->lo[2] - 1; k < r->hi[2]; k++)
-            for (int64_t j = r->lo[1] - 1; j < r->hi[1]; j++)
-                for (int64_t i = r->lo[0] - 1; i < r->hi[0]; i++) {
+        for (int64_t k = -1; k < g->n[2]; k++)
+            for (int64_t j = -1; j < g->n[1]; j++)
+                for (int64_t i = -1; i < g->n[0]; i++) {
                     const uint8_t id = view->id[gfnn_at(wide, i, j, k)];
                     double f[24], mass, lambda, mu;
                     gfnn_elasticity(a->form, materials->w[id], materials->square[id], &mass,
                                     &lambda, &mu);
                     gfnn_strain_product(x + gfnn_at(g, i, j, k), g->plane, g->slab, g->pitch, mass,
                                         lambda, mu, f);
-                    gfnn_strain_add(g, r, i, j, k, f, y);
+                    gfnn_strain_add(g, i, j, k, f, y);
                 }
     }
 }

@@ -33,19 +33,13 @@ void gfnn_simd_part(const gfnn_view_t *view, const gfnn_product_t *a, int64_t me
         gfnn_simd_part64(view, a, me, parts, dots);
 }
 
-double gfnn_simd_sum(const gfnn_region_t *region, const double *dots)
-{
-    const int64_t rows = (region->hi[1] - region->lo[1]) * (region->hi[2] - region->lo[2]);
-    return gfnn_is_empty(region) ? 0 : rt_sum_pairwise(dots, rows);
-}
-
 static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
 {
     double *const dots = a->dot ? view->data : NULL;
 #pragma omp parallel
     gfnn_simd_part(view, a, rt_thread(), rt_threads_here(), dots);
     if (dots)
-        *a->dot = gfnn_simd_sum(&a->region, dots);
+        *a->dot = rt_sum_pairwise(dots, view->box->n[1] * view->box->n[2]);
 }
 
 static void set_up(gfnn_view_t *view)

@@ -20,7 +20,6 @@ typedef struct {
     const uint8_t *id;
     const matrix_t *A; /* by id; GFNN_OUTSIDE is the last */
     int ids;
-    gfnn_region_t region;
     bool single;
     const void *x;
     void *y;
@@ -40,7 +39,7 @@ static matrix_t *matrices(const gfnn_materials_t *materials, const gfnn_form_t *
     return A;
 }
 
-/* y += A_e x for those corners of element (i, j, k) that are in the region. */
+/* y += A_e x for those corners of element (i, j, k) that are own nodes. */
 static void element(const job_t *job, int64_t i, int64_t j, int64_t k)
 {
     const int id = job->id[gfnn_at(job->wide, i, j, k)];
@@ -53,7 +52,7 @@ static void element(const job_t *job, int64_t i, int64_t j, int64_t k)
             x[3 * a + c] = job->single ? ((const float *)job->x)[at] : ((const double *)job->x)[at];
         }
     for (int a = 0; a < 8; a++) {
-        if (!gfnn_is_inside(&job->region, i + a % 2, j + a / 2 % 2, k + a / 4))
+        if (!gfnn_is_own(job->grid, i + a % 2, j + a / 2 % 2, k + a / 4))
             continue;
         for (int c = 0; c < 3; c++) {
             double sum = 0;
@@ -73,7 +72,7 @@ static void clear_row(const job_t *job, int64_t j, int64_t k)
 {
     for (int c = 0; c < 3; c++) {
         const int64_t at = c * job->grid->plane + gfnn_at(job->grid, 0, j, k);
-        for (int64_t i = job->region.lo[0]; i < job->region.hi[0]; i++)
+        for (int64_t i = 0; i < job->grid->n[0]; i++)
             if (job->single)
                 ((float *)job->y)[at + i] = 0;
             else
@@ -83,26 +82,21 @@ static void clear_row(const job_t *job, int64_t j, int64_t k)
 
 static void elements(const job_t *job)
 {
-    const gfnn_region_t r = job->region;
+    const int64_t *n = job->grid->n;
 #pragma omp parallel
     {
 #pragma omp for schedule(static)
-        for (int64_t k = r.lo[2]; k < r.hi[2]; k++)
-            for (int64_t j = r.lo[1]; j < r.hi[1]; j++)
+        for (int64_t k = 0; k < n[2]; k++)
+            for (int64_t j = 0; j < n[1]; j++)
                 clear_row(job, j, k);
-        for (int64_t first = r.lo[2] - 1; first <= r.lo[2]; first++) {
+        for (int64_t first = -1; first <= 0; first++) {
 #pragma omp for schedule(static)
-            for (int64_t k = first; k < r.hi[2]; k += 2)
-                for (int64_t j = r.lo[1] - 1; j < r.hi[1]; j++)
-                    for (int64_t i = r.lo[0] - 1; i < r.hi[0]; i++)
+            for (int64_t k = first; k < n[2]; k += 2)
+                for (int64_t j = -1; j < n[1]; j++)
+                    for (int64_t i = -1; i < n[0]; i++)
                         element(job, i, j, k);
         }
     }
-}
-
-static gfnn_region_t all(const gfnn_box_t *box)
-{
-    return (gfnn_region_t){{0, 0, 0}, {box->n[0], box->n[1], box->n[2]}};
 }
 
 /* Returns |x|, for `absolute`. RT_FREE it. */
@@ -125,7 +119,6 @@ void gfnn_apply_reference(const gfnn_box_t *box, const gfnn_materials_t *materia
                        .id = id,
                        .A = (const matrix_t *)A,
                        .ids = materials->ids,
-                       .region = all(box),
                        .x = absolute ? size : x,
                        .y = y};
     elements(&job);
@@ -142,7 +135,6 @@ static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
                        .id = view->id,
                        .A = (const matrix_t *)A,
                        .ids = view->materials->ids,
-                       .region = a->region,
                        .single = single,
                        .x = a->x,
                        .y = a->y};

@@ -31,8 +31,6 @@ static __global__ void __launch_bounds__(THREADS)
 static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
 {
     const gfnn_job_t<double> job(view, a);
-    if (job.empty())
-        return;
     const double *variable = gfnn_variables(view, a);
     for (int colour = 0; colour < 8; colour++) {
         apply_kernel<<<rt_blocks(gfnn_elements(job, 2, colour), THREADS), THREADS, 0,

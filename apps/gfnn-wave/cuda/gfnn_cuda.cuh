@@ -48,11 +48,11 @@ static inline bool gfnn_low_wraps(const gfnn_view_t *view)
     return gfnn_is_alone(view->box);
 }
 
-/* y = A x over the nodes lo .. hi - 1: what every kernel takes. */
+/* y = A x: what every kernel takes. */
 template <class T> struct gfnn_job_t {
     gfnn_lines_t nodes, elements;
     bool wraps; /* gfnn_layers_t reads no ghosts */
-    int n[3], lo[3], hi[3];
+    int n[3];
     const uint8_t *id;
     const gfnn_material_t *material;
     const T *x;
@@ -64,19 +64,12 @@ template <class T> struct gfnn_job_t {
           material(static_cast<const gfnn_operator_data_t *>(view->data)->material),
           x(static_cast<const T *>(a->x)), y(static_cast<T *>(a->y))
     {
-        for (int d = 0; d < 3; d++) {
+        for (int d = 0; d < 3; d++)
             n[d] = static_cast<int>(view->box->n[d]);
-            lo[d] = static_cast<int>(a->region.lo[d]);
-            hi[d] = static_cast<int>(a->region.hi[d]);
-        }
-    }
-    bool empty() const
-    {
-        return lo[0] >= hi[0] || lo[1] >= hi[1] || lo[2] >= hi[2];
     }
     __device__ __forceinline__ bool own(int i, int j, int k) const
     {
-        return i >= lo[0] && i < hi[0] && j >= lo[1] && j < hi[1] && k >= lo[2] && k < hi[2];
+        return i >= 0 && i < n[0] && j >= 0 && j < n[1] && k >= 0 && k < n[2];
     }
 };
 
@@ -117,7 +110,7 @@ static inline void gfnn_operator_tear_down(gfnn_view_t *view)
 
 /* --- passes over elements --- */
 
-/* Finds element number t of those that touch the region: of a colour if step is 2, of all if 1.
+/* Finds element number t of those that touch own nodes: of a colour if step is 2, of all if 1.
  * Returns false if there are fewer. */
 static __device__ __forceinline__ bool gfnn_element_at(const gfnn_job_t<double> &job, unsigned t,
                                                        int step, int colour, int (&at)[3])
@@ -126,11 +119,11 @@ static __device__ __forceinline__ bool gfnn_element_at(const gfnn_job_t<double> 
 #pragma unroll
     for (int d = 0; d < 3; d++) {
         const int from = colour >> d & 1;
-        const unsigned here = static_cast<unsigned>(job.hi[d] - job.lo[d] + step - from) / step;
-        at[d] = job.lo[d] - 1 + from + step * static_cast<int>(d < 2 ? rest % here : rest);
+        const unsigned here = static_cast<unsigned>(job.n[d] + step - from) / step;
+        at[d] = from - 1 + step * static_cast<int>(d < 2 ? rest % here : rest);
         rest /= here;
     }
-    return at[2] < job.hi[2];
+    return at[2] < job.n[2];
 }
 
 /* Counts those elements. */
@@ -138,7 +131,7 @@ static inline size_t gfnn_elements(const gfnn_job_t<double> &job, int step, int 
 {
     size_t count = 1;
     for (int d = 0; d < 3; d++)
-        count *= static_cast<size_t>(job.hi[d] - job.lo[d] + step - (colour >> d & 1)) / step;
+        count *= static_cast<size_t>(job.n[d] + step - (colour >> d & 1)) / step;
     return count;
 }
 
@@ -176,8 +169,7 @@ static inline const double *gfnn_variables(const gfnn_view_t *view, const gfnn_p
     return gfnn_stored(view, &data->stored, a->form);
 }
 
-/* Calls add(address in y, row of the element) for the corners that are nodes of the region, or for
- * all. */
+/* Calls add(address in y, row of the element) for the corners that are own nodes, or for all. */
 template <bool ghosts = false, class Add>
 __device__ __forceinline__ void gfnn_scatter(const gfnn_job_t<double> &job, const int (&at)[3],
                                              Add add)
@@ -194,30 +186,27 @@ __device__ __forceinline__ void gfnn_scatter(const gfnn_job_t<double> &job, cons
     }
 }
 
-/* y = 0 over the region, before kernels that only add. */
+/* y = 0, before kernels that only add. */
 enum { GFNN_CLEAR_THREADS = 128 };
 static __global__ void gfnn_clear_kernel(const gfnn_job_t<double> job)
 {
-    const int i = job.lo[0] + static_cast<int>(blockIdx.x) * GFNN_CLEAR_THREADS + threadIdx.x;
-    const int j = job.lo[1] + blockIdx.y, k = job.lo[2] + blockIdx.z;
-    if (i >= job.hi[0])
+    const int i = static_cast<int>(blockIdx.x) * GFNN_CLEAR_THREADS + threadIdx.x;
+    if (i >= job.n[0])
         return;
 #pragma unroll
     for (int c = 0; c < 3; c++)
-        job.y[c * job.nodes.plane + job.nodes.at(i, j, k)] = 0;
+        job.y[c * job.nodes.plane + job.nodes.at(i, blockIdx.y, blockIdx.z)] = 0;
 }
 
-/* Makes y = 0 and calls kernel(job, arguments...) by one thread per element that touches the region. */
+/* Makes y = 0 and calls kernel(job, arguments...) by one thread per element that touches own
+ * nodes. */
 template <unsigned threads, class... P, class... A>
 static inline void gfnn_add_elements(void (*kernel)(gfnn_job_t<double>, P...),
                                      const gfnn_view_t *view, const gfnn_product_t *a,
                                      const A &...arguments)
 {
     const gfnn_job_t<double> job(view, a);
-    if (job.empty())
-        return;
-    const dim3 blocks(rt_blocks(job.hi[0] - job.lo[0], GFNN_CLEAR_THREADS), job.hi[1] - job.lo[1],
-                      job.hi[2] - job.lo[2]);
+    const dim3 blocks(rt_blocks(job.n[0], GFNN_CLEAR_THREADS), job.n[1], job.n[2]);
     gfnn_clear_kernel<<<blocks, GFNN_CLEAR_THREADS, 0, rt_stream()>>>(job);
     kernel<<<rt_blocks(gfnn_elements(job, 1, 0), threads), threads, 0, rt_stream()>>>(job,
                                                                                       arguments...);
@@ -229,8 +218,7 @@ static inline void gfnn_add_elements(void (*kernel)(gfnn_job_t<double>, P...),
     static const gfnn_operator_t op = {.apply = apply,                       \
                                        .set_up = gfnn_operator_set_up,       \
                                        .tear_down = gfnn_operator_tear_down, \
-                                       .memory = memory_,                    \
-                                       .whole = true};                       \
+                                       .memory = memory_};                   \
     extern "C" const gfnn_kernels_t table_ = {                               \
         .rung = {.precision = "FP64", .reproducible = reproducible_},        \
         .ladder = GFNN_LADDER_OPERATOR,                                      \

@@ -183,8 +183,8 @@ static __device__ __forceinline__ void climb(const gfnn_job_t<double> &job,
         x.fetch(job, slot(l), first - 1 + l);
 
     const int tx = threadIdx.x % TX, ty = threadIdx.x / TX;
-    const bool own = x0 + tx < job.hi[0] && y0 + ty < job.hi[1];
-    const int i = min(x0 + tx, job.hi[0] - 1), j = min(y0 + ty, job.hi[1] - 1);
+    const bool own = x0 + tx < job.n[0] && y0 + ty < job.n[1];
+    const int i = min(x0 + tx, job.n[0] - 1), j = min(y0 + ty, job.n[1] - 1);
     const int mine = ty * layers_t::pitch + tx;
     double lower[4], upper[4];
     const uint8_t *id = job.id + job.elements.at(i - 1, j - 1, first - 1);
@@ -233,12 +233,12 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT)
                  const __grid_constant__ stencil_t stencil, double scale, int columns_x, int work)
 {
     extern __shared__ __align__(128) unsigned char block_memory[];
-    const int layers = job.hi[2] - job.lo[2];
+    const int layers = job.n[2];
     const auto part = [=](unsigned block) {
         return static_cast<int>(static_cast<int64_t>(work) * block / gridDim.x);
     };
-    const auto x0 = [&](int at) { return job.lo[0] + at / layers % columns_x * TX; };
-    const auto y0 = [&](int at) { return job.lo[1] + at / layers / columns_x * TY; };
+    const auto x0 = [&](int at) { return at / layers % columns_x * TX; };
+    const auto y0 = [&](int at) { return at / layers / columns_x * TY; };
     int at = part(blockIdx.x);
     const int end = part(blockIdx.x + 1);
     layers_t x(job, reinterpret_cast<double *>(block_memory + BARRIER_BYTES),
@@ -246,8 +246,7 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT)
     for (unsigned before = 0;;) {
         const int count = min(layers - at % layers, end - at);
         __syncthreads();
-        climb(job, matrices, stencil, scale, x, before, x0(at), y0(at), job.lo[2] + at % layers,
-              count);
+        climb(job, matrices, stencil, scale, x, before, x0(at), y0(at), at % layers, count);
         if ((at += count) == end)
             return;
         before += count + 2;
@@ -259,12 +258,10 @@ static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
 {
     constexpr size_t bytes = BARRIER_BYTES + layers_t::bytes;
     const gfnn_job_t<double> job(view, a);
-    if (job.empty())
-        return;
     const matrices_t matrices(a->form);
-    const int columns_x = rt_blocks(job.hi[0] - job.lo[0], TX);
-    const int columns = columns_x * rt_blocks(job.hi[1] - job.lo[1], TY);
-    const int work = columns * (job.hi[2] - job.lo[2]);
+    const int columns_x = rt_blocks(job.n[0], TX);
+    const int columns = columns_x * rt_blocks(job.n[1], TY);
+    const int work = columns * job.n[2];
     const unsigned resident = RESIDENT * rt_device_gpu()->multiprocessors;
     const unsigned most = rt_blocks(work, GFNN_LEAST_LAYERS);
     const unsigned blocks = resident < most ? resident : most;

@@ -158,10 +158,10 @@ static __global__ void __launch_bounds__(S::threads, S::resident)
     factors_t<T> *factors = reinterpret_cast<factors_t<T> *>(block_memory + S::at_factors);
     T *strips = reinterpret_cast<T *>(block_memory + S::at_strips) + threadIdx.x;
     const int column = threadIdx.x % S::lanes, row = threadIdx.x / S::lanes * rows;
-    const int x0 = job.lo[0] + static_cast<int>(blockIdx.x) * S::own_columns - 1;
-    const int y0 = job.lo[1] + static_cast<int>(blockIdx.y) * S::own_rows - 1;
-    const int z0 = job.lo[2] + static_cast<int>(blockIdx.z) * chunk;
-    const unsigned top = min(chunk, job.hi[2] - z0) + 1;
+    const int x0 = static_cast<int>(blockIdx.x) * S::own_columns - 1;
+    const int y0 = static_cast<int>(blockIdx.y) * S::own_rows - 1;
+    const int z0 = static_cast<int>(blockIdx.z) * chunk;
+    const unsigned top = min(chunk, job.n[2] - z0) + 1;
     if (threadIdx.x == 0)
         rt_barrier_init(handed, S::threads);
     typename S::layers x(job, reinterpret_cast<T *>(block_memory + S::at_layers), full, x0, y0);
@@ -179,7 +179,7 @@ static __global__ void __launch_bounds__(S::threads, S::resident)
     column_t<S> mine;
 #pragma unroll
     for (int r = 0; r < rows; r++) {
-        own[r] = column > 0 && i < job.hi[0] && row + r > 0 && j + r < job.hi[1];
+        own[r] = column > 0 && row + r > 0 && job.own(i, j + r, z0);
         id[r] = job.id + job.elements.at(min(i, job.n[0]), min(j + r, job.n[1]), z0 - 1);
         number[r] = __ldg(id[r]);
 #pragma unroll
@@ -272,8 +272,8 @@ extern "C" const rt_parameter_t gfnn_parity_parameters[] = {
      .values = chunks,
      .initial = 0}};
 
-/* Tiles of 31 x 7, 15 x 15 or 7 x 31 nodes, FP32 with half the warps: so that thin regions, which
- * overlap with communication asks for, waste little. */
+/* Tiles of 31 x 7, 15 x 15 or 7 x 31 nodes, FP32 with half the warps: so that narrow boxes waste
+ * little. */
 template <class T> struct shapes_t;
 template <> struct shapes_t<double> {
     using long_t = shape_t<double, 32, 1, 8, 2>;
@@ -294,18 +294,16 @@ struct plan_t {
 
 /* A block writes a layer of nodes in pieces of own_columns, which begin and end within a sector of
  * memory: that costs about one node more. */
-template <class S> static plan_t plan(const int lo[3], const int hi[3], const int *choice)
+template <class S> static plan_t plan(const int n[3], const int *choice)
 {
     const int multiprocessors = rt_device_gpu()->multiprocessors;
     plan_t p;
-    const int layers = hi[2] - lo[2];
-    p.blocks =
-        dim3(rt_blocks(hi[0] - lo[0], S::own_columns), rt_blocks(hi[1] - lo[1], S::own_rows));
-    gfnn_chunk_t chunk = gfnn_chunk(static_cast<int64_t>(p.blocks.x) * p.blocks.y, layers,
+    p.blocks = dim3(rt_blocks(n[0], S::own_columns), rt_blocks(n[1], S::own_rows));
+    gfnn_chunk_t chunk = gfnn_chunk(static_cast<int64_t>(p.blocks.x) * p.blocks.y, n[2],
                                     static_cast<int64_t>(S::resident) * multiprocessors, 1.5);
     if (choice && choice[1] > 0)
         chunk.layers = 4 << choice[1];
-    p.blocks.z = rt_blocks(layers, chunk.layers);
+    p.blocks.z = rt_blocks(n[2], chunk.layers);
     p.chunk = chunk.layers;
     p.cost = chunk.cost * (1 + 1.0 / S::own_columns);
     return p;
@@ -329,15 +327,10 @@ template <class T, bool dot> static void apply_as(const gfnn_view_t *view, const
     using shapes = shapes_t<T>;
     const auto *data = static_cast<const gfnn_operator_data_t *>(view->data);
     const gfnn_job_t<T> job(view, a);
-    if (job.empty()) {
-        if (dot)
-            rt_fill(a->dot, view->space, 0, sizeof *a->dot);
-        return;
-    }
     const int *choice = view->choice;
-    const plan_t plans[] = {plan<typename shapes::long_t>(job.lo, job.hi, choice),
-                            plan<typename shapes::square_t>(job.lo, job.hi, choice),
-                            plan<typename shapes::narrow_t>(job.lo, job.hi, choice)};
+    const plan_t plans[] = {plan<typename shapes::long_t>(job.n, choice),
+                            plan<typename shapes::square_t>(job.n, choice),
+                            plan<typename shapes::narrow_t>(job.n, choice)};
     const auto launches = {launch<typename shapes::long_t, dot>,
                            launch<typename shapes::square_t, dot>,
                            launch<typename shapes::narrow_t, dot>};
@@ -356,7 +349,7 @@ static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
         dot ? apply_as<double, true>(view, a) : apply_as<double, false>(view, a);
 }
 
-/* Returns the most blocks of any region: the whole box in the thinnest chunks. */
+/* Returns the most blocks: those of the thinnest chunks. */
 template <class S> static size_t most_blocks(const gfnn_box_t *box)
 {
     return static_cast<size_t>(rt_blocks(box->n[0], S::own_columns)) *

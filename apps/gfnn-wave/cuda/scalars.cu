@@ -78,20 +78,6 @@ static void settle(const gfnn_cg_data_t *data, gfnn_stage_t stage)
     RT_CUDA_LAUNCHED();
 }
 
-static __global__ void gather_kernel(const double *dots, int n, gfnn_cg_t *cg)
-{
-    double sum[1] = {0};
-    for (int i = 0; i < n; i++)
-        sum[0] += dots[i];
-    gfnn_settle(cg, GFNN_APPLIED, sum);
-}
-
-static void gather(const gfnn_view_t *, const double *dots, int n, const gfnn_cg_data_t *data)
-{
-    gather_kernel<<<1, 1, 0, rt_stream()>>>(dots, n, data->cg);
-    RT_CUDA_LAUNCHED();
-}
-
 /* Reads what kernels write while the stream is at work, until this many iterations are done. Asking the
  * stream finds a GPU that is lost, and ends the wait where nothing more will come. */
 static gfnn_status_t wait_for(const gfnn_cg_data_t *data, int64_t iterations)
@@ -132,7 +118,6 @@ static double residual(const gfnn_cg_data_t *data, int64_t iterations)
 extern "C" const gfnn_scalars_t gfnn_scalars_cuda = {.on_device = true,
                                                      .make = make,
                                                      .destroy = destroy,
-                                                     .gather = gather,
                                                      .settle = settle,
                                                      .status = status,
                                                      .residual = residual};

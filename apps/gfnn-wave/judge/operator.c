@@ -12,7 +12,6 @@
  */
 #include "config.h"
 #include <math.h>
-#include <string.h>
 #include "judge.h"
 #include "judge/compare.h"
 #include "judge/perturb.h"
@@ -59,9 +58,9 @@ static void give_x(gfnn_bench_t *b, const operands_t *o, uint64_t salt)
     gfnn_judge_release(&b->scratch, before);
 }
 
-/* y = A x by the rung, for the x that it has. y holds a mark beforehand. dot NULL: with halo and
- * overlap; else by one call, which leaves x . y, and without halo. Returns whether ghosts of y still
- * hold the mark, and own values do not. */
+/* y = A x by the rung, for the x that it has. y holds a mark beforehand. dot NULL: with halo; else
+ * by one call, which leaves x . y, and without halo. Returns whether ghosts of y still hold the
+ * mark, and own values do not. */
 static bool rung_apply(const gfnn_bench_t *b, const operands_t *o, const gfnn_form_t *form,
                        double *y, double *dot)
 {
@@ -75,7 +74,6 @@ static bool rung_apply(const gfnn_bench_t *b, const operands_t *o, const gfnn_fo
     if (dot) {
         double *sum = rt_clone(dot, 1, sizeof *dot, s->space);
         gfnn_product_t product = {.form = form, .type = o->type, .x = o->x, .y = o->y, .dot = sum};
-        memcpy(product.region.hi, b->box->n, sizeof b->box->n);
         s->kernels->op->apply(&s->view_op, &product);
         rt_copy(dot, RT_HOST, sum, s->space, sizeof *dot);
         rt_comm_sum(dot, 1);
@@ -151,26 +149,27 @@ static void verify_fused(gfnn_bench_t *b, gfnn_type_t type, const char *name, co
 }
 
 /* The operator on a small part of the box while its threads are stopped at random: few rows are
- * enough to disagree about, and are done often in the time. */
+ * enough to disagree about, and are done often in the time. To the rung the part is a box of its
+ * own, whose ghosts are the nodes around it. */
 typedef struct {
-    const gfnn_solver_t *s;
+    const gfnn_operator_t *op;
+    gfnn_view_t view;
+    gfnn_box_t part;
     gfnn_product_t product;
-    gfnn_grid_t part;
     const double *want, *bound;
 } disturbed_t;
 
 static void apply_disturbed(void *data)
 {
     const disturbed_t *d = data;
-    d->s->kernels->op->apply(&d->s->view_op, &d->product);
+    d->op->apply(&d->view, &d->product);
 }
 
 static double disturbed_error(void *data)
 {
     const disturbed_t *d = data;
-    return gfnn_judge_compare(&d->part, d->want, &d->part, d->product.y, d->bound,
-                              ROUNDINGS * RT_EPS)
-        .worst;
+    const gfnn_grid_t *g = &d->part.fine;
+    return gfnn_judge_compare(g, d->want, g, d->product.y, d->bound, ROUNDINGS * RT_EPS).worst;
 }
 
 static void verify_disturbed(gfnn_bench_t *b)
@@ -179,16 +178,19 @@ static void verify_disturbed(gfnn_bench_t *b)
     const operands_t o = operands(b, GFNN_DOUBLE);
     const gfnn_grid_t *g = o.grid;
     double *want = gfnn_judge_scratch(&b->scratch, g), *bound = gfnn_judge_scratch(&b->scratch, g);
-    disturbed_t d = {b->s, {.form = &b->p->step.A, .x = o.x, .y = o.y}, *g, want, bound};
-    gfnn_region_t *part = &d.product.region;
+    const gfnn_product_t product = {.form = &b->p->step.A, .x = o.x, .y = o.y};
+    disturbed_t d = {b->s->kernels->op, b->s->view_op, *b->box, product, want, bound};
+    gfnn_box_t *part = &d.part;
+    int64_t first[3];
     for (int dim = 0; dim < 3; dim++) {
         const int64_t n = g->n[dim], extent = n < MOST_EXTENT ? n : MOST_EXTENT;
-        part->lo[dim] =
+        first[dim] =
             (int64_t)(rt_hash((uint64_t)dim, b->seed + SALT_PART) % (uint64_t)(n - extent + 1));
-        part->hi[dim] = part->lo[dim] + extent;
-        d.part.n[dim] = extent;
+        part->n[dim] = part->fine.n[dim] = part->wide.n[dim] = extent;
     }
-    d.part.origin = gfnn_at(g, part->lo[0], part->lo[1], part->lo[2]);
+    part->fine.origin = gfnn_at(&b->box->fine, first[0], first[1], first[2]);
+    part->wide.origin = gfnn_at(&b->box->wide, first[0], first[1], first[2]);
+    d.view.box = part;
     give_x(b, &o, SALT_A);
     rung_apply(b, &o, &b->p->step.A, want, NULL); /* brings the ghosts of the rung's x */
     double *x = drawn(b, g, o.value, SALT_A);

@@ -67,9 +67,7 @@ double gfnn_oracle_residual(const gfnn_problem_t *p, const double *f, double *du
 /* Applies A by cpu-simd. */
 static void apply(const oracle_t *o, const gfnn_form_t *form, double *x, double *y)
 {
-    const gfnn_box_t *box = &o->p->box;
-    const gfnn_product_t product = {
-        .form = form, .region = {{0, 0, 0}, {box->n[0], box->n[1], box->n[2]}}, .x = x, .y = y};
+    const gfnn_product_t product = {.form = form, .x = x, .y = y};
     make_ready(o->p, x);
     gfnn_operator_simd.apply(&o->view, &product);
 }

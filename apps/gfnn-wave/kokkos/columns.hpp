@@ -18,7 +18,7 @@
 namespace gfnn_kokkos
 {
 
-/* A team has up to ROWS rows of elements of up to COLUMNS each; for a narrow region more and shorter
+/* A team has up to ROWS rows of elements of up to COLUMNS each; for a narrow box more and shorter
  * ones. On a CPU, where the vectors of `cpu-simd` do the work unless a team of one thread is asked
  * for, that thread has all of them. */
 enum {
@@ -57,10 +57,10 @@ inline const material_t<float> *materials_of(const OperatorData *data, float)
 
 /* --- tiles --- */
 
-/* The cut of a region: tiles of at most own[0] x own[1] nodes, chunks of own[2] layers. */
+/* The cut of a box: tiles of at most own[0] x own[1] nodes, chunks of own[2] layers. */
 struct Cut {
     int columns, rows; /* of a team, including one of each that is not its own */
-    int lo[3], hi[3], own[3], count[3];
+    int n[3], own[3], count[3];
 
     int teams() const
     {
@@ -73,32 +73,29 @@ inline int blocks(int n, int most)
     return (n + most - 1) / most;
 }
 
-/* Cuts a region of which nothing is empty. A team's rows of nodes begin and end within a sector of
- * memory, which costs about a node more. */
-inline Cut cut_of(const gfnn_region_t *region)
+/* Cuts a box. A team's rows of nodes begin and end within a sector of memory, which costs about a
+ * node more. */
+inline Cut cut_of(const gfnn_box_t *box)
 {
     const int64_t resident =
         static_cast<int64_t>(rt_kokkos::exec().concurrency()) / MOST_THREADS * RESIDENT;
     Cut cut, best;
     double least = 0;
-    for (int d = 0; d < 3; d++) {
-        cut.lo[d] = static_cast<int>(region->lo[d]);
-        cut.hi[d] = static_cast<int>(region->hi[d]);
-    }
+    for (int d = 0; d < 3; d++)
+        cut.n[d] = static_cast<int>(box->n[d]);
     for (int columns = COLUMNS; columns >= LEAST_COLUMNS; columns /= 2) {
         cut.columns = columns;
         cut.rows = ROWS * COLUMNS / columns;
         const int most[2] = {cut.columns - 1, cut.rows - 1};
         for (int d = 0; d < 2; d++) {
-            cut.count[d] = blocks(cut.hi[d] - cut.lo[d], most[d]);
-            cut.own[d] = blocks(cut.hi[d] - cut.lo[d], cut.count[d]);
+            cut.count[d] = blocks(cut.n[d], most[d]);
+            cut.own[d] = blocks(cut.n[d], cut.count[d]);
         }
-        const int layers = cut.hi[2] - cut.lo[2];
         const gfnn_chunk_t chunk =
-            gfnn_chunk(static_cast<int64_t>(cut.count[0]) * cut.count[1], layers, resident, 1.5);
+            gfnn_chunk(static_cast<int64_t>(cut.count[0]) * cut.count[1], cut.n[2], resident, 1.5);
         const double cost = chunk.cost * (1 + 1.0 / most[0]);
         cut.own[2] = chunk.layers;
-        cut.count[2] = blocks(layers, chunk.layers);
+        cut.count[2] = blocks(cut.n[2], chunk.layers);
         if (columns == COLUMNS || cost < least) {
             least = cost;
             best = cut;
@@ -141,7 +138,7 @@ template <class T, class End> struct Apply {
     T *y;
 
     Apply(const gfnn_view_t *view, const gfnn_product_t *a, const End &end_)
-        : cut(cut_of(&a->region)), end(end_),
+        : cut(cut_of(view->box)), end(end_),
           nodes(sizeof(T) == sizeof(double) ? view->box->fine : view->box->wide),
           elements(view->box->wide), bare(view->box->bare), id(view->id),
           material(materials_of(static_cast<const OperatorData *>(view->data), T())),
@@ -193,9 +190,9 @@ template <class T, class End> struct Apply {
     {
         Tile tile;
         for (int d = 0; d < 3; d++) {
-            const int first = cut.lo[d] + number % cut.count[d] * cut.own[d];
+            const int first = number % cut.count[d] * cut.own[d];
             tile.first[d] = first;
-            tile.last[d] = first + cut.own[d] < cut.hi[d] ? first + cut.own[d] : cut.hi[d];
+            tile.last[d] = first + cut.own[d] < cut.n[d] ? first + cut.own[d] : cut.n[d];
             number /= cut.count[d];
         }
         return tile;

@@ -5,7 +5,7 @@
  * transform of a layer of nodes serves the elements below and above it, and what both give to the
  * layer is added before it is transformed back. Then, after a barrier, a node gathers from its four
  * columns, from the team's scratch memory. A thread loads one node of a layer, two layers before the
- * team needs it, and leaves it in scratch memory. On a CPU each thread has a part of the region, by
+ * team needs it, and leaves it in scratch memory. On a CPU each thread has a part of the nodes, by
  * the vectors of `cpu-simd`.
  * Advantage: portable, no atomics, equal bits from run to run, close to the least number of 187
  * operations per element. Price: a tile has a column and a row of elements, and a chunk of layers a
@@ -122,16 +122,12 @@ template <class T, class End> Policy policy_of(const Apply<T, End> &apply)
 template <class T, class End>
 void run(const gfnn_view_t *view, const gfnn_product_t *a, const End &end)
 {
-    if (gfnn_is_empty(&a->region))
-        return;
     const Apply<T, End> apply(view, a, end);
     Kokkos::parallel_for("gfnn operator", policy_of(apply), Plain<T, End>{apply});
 }
 
 template <class T> void run_dot(const gfnn_view_t *view, const gfnn_product_t *a)
 {
-    if (gfnn_is_empty(&a->region))
-        return rt_fill(a->dot, view->space, 0, sizeof *a->dot);
     const Apply<T, Store<T, true>> apply(view, a, {static_cast<const T *>(a->x)});
     const Kokkos::View<double, rt_kokkos::Memory, Kokkos::MemoryUnmanaged> result(a->dot);
     Kokkos::parallel_reduce("gfnn operator", policy_of(apply), WithDot<T>{apply}, result);
@@ -158,7 +154,7 @@ void by_vectors(const gfnn_view_t *view, const gfnn_product_t *a)
     rt_kokkos::host_for("gfnn operator", parts,
                         [=](int64_t me) { gfnn_simd_part(&plain, a, me, parts, dots); });
     if (dots)
-        *a->dot = gfnn_simd_sum(&a->region, dots);
+        *a->dot = rt_sum_pairwise(dots, view->box->n[1] * view->box->n[2]);
 }
 
 template <class T> void apply_as(const gfnn_view_t *view, const gfnn_product_t *a)
@@ -196,18 +192,14 @@ template <class T> material_t<T> *materials_new(const gfnn_view_t *view)
         rt_clone(table, GFNN_MAX_IDS, sizeof *table, rt_kokkos_space()));
 }
 
-size_t rows_of(const gfnn_box_t *box)
-{
-    return static_cast<size_t>(box->n[1] * box->n[2]);
-}
-
 void set_up(gfnn_view_t *view)
 {
+    const size_t rows = static_cast<size_t>(view->box->n[1] * view->box->n[2]);
     OperatorData *data = RT_NEW(OperatorData, 1, RT_HOST);
     data->space = rt_kokkos_space();
     data->fp64 = materials_new<double>(view);
     data->fp32 = materials_new<float>(view);
-    data->dots = on_host ? RT_NEW(double, rows_of(view->box), RT_HOST) : nullptr;
+    data->dots = on_host ? RT_NEW(double, rows, RT_HOST) : nullptr;
     view->data = data;
 }
 

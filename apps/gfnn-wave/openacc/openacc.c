@@ -13,7 +13,7 @@
 static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
 {
     const gfnn_grid_t fine = view->box->fine, wide = view->box->wide;
-    const int64_t nx = a->region.hi[0], ny = a->region.hi[1], nz = a->region.hi[2];
+    const int64_t nx = fine.n[0], ny = fine.n[1], nz = fine.n[2];
     const int64_t row = fine.pitch, layer = fine.slab, plane = fine.plane, origin = fine.origin;
     const int64_t wide_row = wide.pitch, wide_layer = wide.slab, wide_origin = wide.origin;
     const double *mass = gfnn_stored(view, view->data, a->form);
@@ -52,7 +52,6 @@ static void apply(const gfnn_view_t *view, const gfnn_product_t *a)
 static const gfnn_operator_t op = {.apply = apply,
                                    .set_up = gfnn_stored_set_up,
                                    .tear_down = gfnn_stored_tear_down,
-                                   .memory = gfnn_stored_memory,
-                                   .whole = true};
+                                   .memory = gfnn_stored_memory};
 const gfnn_kernels_t gfnn_op_openacc = {
     .rung = {.precision = "FP64"}, .ladder = GFNN_LADDER_OPERATOR, .op = &op};

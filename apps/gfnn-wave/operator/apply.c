@@ -4,48 +4,6 @@
 #include "config.h"
 #include "apps/gfnn-wave/gfnn.h"
 
-/* Works on a region of a product, whose own dot product is number `number`. */
-static void on_region(const gfnn_solver_t *s, const gfnn_product_t *a, const gfnn_region_t *region,
-                      int number)
-{
-    gfnn_product_t part = *a;
-    part.region = *region;
-    if (part.dot)
-        part.dot += number;
-    s->kernels->op->apply(&s->view_op, &part);
-}
-
-/* Finds the nodes that read neither ghosts nor values that other ranks have as ghosts: between
- * begin and end of a halo these must not even be read. Returns false if there are none. */
-static bool interior(const gfnn_box_t *box, gfnn_region_t *inner)
-{
-    const bool wraps = box->faces == GFNN_PERIODIC;
-    bool any = true;
-    for (int d = 0; d < 3; d++) {
-        inner->lo[d] = wraps || box->place[d] > 0 ? 2 : 0;
-        inner->hi[d] = box->n[d] - (wraps || box->place[d] < box->ranks[d] - 1 ? 2 : 0);
-        any = any && inner->lo[d] < inner->hi[d];
-    }
-    return any;
-}
-
-/* Works on what is left of `all` around the interior, slab by slab; returns the number of regions
- * so far. */
-static int boundary(const gfnn_solver_t *s, const gfnn_product_t *a, const gfnn_region_t *inner,
-                    gfnn_region_t all, int regions)
-{
-    for (int d = 2; d >= 0; d--) {
-        gfnn_region_t low = all, high = all;
-        low.hi[d] = all.lo[d] = inner->lo[d];
-        high.lo[d] = all.hi[d] = inner->hi[d];
-        if (low.lo[d] < low.hi[d])
-            on_region(s, a, &low, regions++);
-        if (high.lo[d] < high.hi[d])
-            on_region(s, a, &high, regions++);
-    }
-    return regions;
-}
-
 /* A vector that needs its ghosts, `width` deep. */
 typedef struct {
     rt_halo_t *halo; /* NULL on one rank */
@@ -65,40 +23,20 @@ static void bring(const gfnn_solver_t *s, const ghosts_t *g)
     rt_timer_stop("halo");
 }
 
-/* Returns the number of regions. Messages come first, but between GPUs those through the host travel
- * during the work on the interior: the slabs around it take 80 us for a box of 104^3, and on a CPU,
- * where their rows fill no vector, as long as the interior. */
-static int product(gfnn_solver_t *s, gfnn_product_t *a)
+static void product(gfnn_solver_t *s, const gfnn_product_t *a)
 {
     const gfnn_box_t *box = &s->problem->box;
-    const gfnn_region_t all = {{0, 0, 0}, {box->n[0], box->n[1], box->n[2]}};
+    const gfnn_operator_t *op = s->kernels->op;
     const bool single = a->type == GFNN_SINGLE;
     const ghosts_t ghosts = single
                                 ? (ghosts_t){s->halo_wide1, 1, gfnn_field(&box->wide, a->x, RT_F32)}
                                 : (ghosts_t){s->halo_fine, 1, gfnn_field(&box->fine, a->x, RT_F64)};
     const char *name = a->sweep ? "sweep" : single ? "operator FP32" : "operator";
-    gfnn_region_t inner;
-    int regions = 1;
-    if (!ghosts.halo || s->space == RT_HOST || rt_halo_on_stream(ghosts.halo) ||
-        s->kernels->op->whole || !interior(box, &inner)) {
-        if (s->shared || ghosts.halo || !s->kernels->op->wraps ||
-            !s->kernels->op->wraps(&s->view_op))
-            bring(s, &ghosts);
-        gfnn_start(s, name);
-        on_region(s, a, &all, 0);
-        rt_timer_stop(name);
-    } else {
-        gfnn_start(s, name);
-        a->cg = NULL;
-        rt_halo_begin(ghosts.halo, RT_HALO_COPY, &ghosts.field);
-        on_region(s, a, &inner, 0);
-        gfnn_start(s, "halo");
-        rt_halo_end(ghosts.halo);
-        rt_timer_stop("halo");
-        regions = boundary(s, a, &inner, all, 1);
-        rt_timer_stop(name);
-    }
-    return regions;
+    if (s->shared || ghosts.halo || !op->wraps || !op->wraps(&s->view_op))
+        bring(s, &ghosts);
+    gfnn_start(s, name);
+    op->apply(&s->view_op, a);
+    rt_timer_stop(name);
 }
 
 void gfnn_apply(gfnn_solver_t *s, const gfnn_form_t *form, double *x, double *y)
@@ -134,13 +72,13 @@ void gfnn_apply_p(gfnn_solver_t *s)
                         .type = gfnn_is_single(s->problem->config) ? GFNN_SINGLE : GFNN_DOUBLE,
                         .x = s->cg.p,
                         .y = s->cg.q,
-                        .dot = s->dots};
+                        .dot = s->dot};
     if (s->kernels->op->sums_on_device && scalars->on_device)
         a.cg = s->scalars.cg;
-    const int regions = product(s, &a);
+    product(s, &a);
     gfnn_start(s, "vectors");
-    if (!a.cg && s->dots)
-        scalars->gather(&s->view_vec, s->dots, regions, &s->scalars);
+    if (!a.cg && a.dot)
+        rt_copy(s->scalars.cg->sums, RT_HOST, a.dot, s->space, sizeof *a.dot);
     else if (!a.cg)
         s->scalars.cg->sums[0] = vectors->dot(&s->view_vec, a.type, a.x, a.y);
     scalars->settle(&s->scalars, GFNN_APPLIED);

@@ -115,7 +115,7 @@ static void new_solve_arrays(gfnn_solver_t *s)
     if (gfnn_reads_low(config))
         s->low = low_new(s);
     if (s->kernels->op->sums)
-        s->dots = RT_NEW(double, GFNN_MOST_REGIONS, s->space);
+        s->dot = RT_NEW(double, 1, s->space);
     new_scalars(s);
 }
 
@@ -247,7 +247,7 @@ void gfnn_solver_destroy(void *solver)
         zeroed_free(s, arrays[i]);
     if (s->low)
         zeroed_free(s, (uint16_t *)s->low - GFNN_LOW_SKIP);
-    rt_free(s->dots, s->space);
+    rt_free(s->dot, s->space);
     for (int i = 0; i < RT_KEEPS; i++)
         gfnn_forget(&s->kept[i]);
     if (s->scalars.cg)

@@ -53,15 +53,6 @@ static void destroy(gfnn_cg_data_t *data)
     RT_FREE(data->cg, RT_HOST);
 }
 
-static void gather(const gfnn_view_t *view, const double *dots, int n, const gfnn_cg_data_t *data)
-{
-    double all[GFNN_MOST_REGIONS];
-    rt_copy(all, RT_HOST, dots, view->space, (size_t)n * sizeof *all);
-    data->cg->sums[0] = 0;
-    for (int i = 0; i < n; i++)
-        data->cg->sums[0] += all[i];
-}
-
 /* The largest |f| is for a preconditioner that reads a scaled r. */
 static void settle(const gfnn_cg_data_t *data, gfnn_stage_t stage)
 {
@@ -86,12 +77,8 @@ static double residual(const gfnn_cg_data_t *data, int64_t iterations)
     return data->cg->history[iterations];
 }
 
-const gfnn_scalars_t gfnn_scalars_host = {.make = make,
-                                          .destroy = destroy,
-                                          .gather = gather,
-                                          .settle = settle,
-                                          .status = status,
-                                          .residual = residual};
+const gfnn_scalars_t gfnn_scalars_host = {
+    .make = make, .destroy = destroy, .settle = settle, .status = status, .residual = residual};
 
 /* --- conjugate gradients --- */
 
