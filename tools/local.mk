@@ -75,6 +75,7 @@ check-types:
 # The figures and the pictures of the pages, from the records in docs/reference; rooftop record makes one.
 docs:
 	@$(rt_python) -m rooftop_suite.results.papers
+	@$(rt_python) -m rooftop_suite.pages.papers
 	@$(rt_python) -m rooftop_suite.pages.quoted
 	-@$(rt_python) $(srcdir)/tools/rooftop report $(srcdir)/docs/reference/h200/ladder-nekbone.json \
 	    --output $(srcdir)/docs/ladder-nekbone.svg

@@ -38,6 +38,9 @@ class Shipped(unittest.TestCase):
 
     def test_document(self):
         self.assertEqual(papers.document(), (SOURCE / 'docs' / 'papers.md').read_text(), 'make docs')
+        for path, text in pages.recorded().items():
+            with open(path, encoding='utf-8') as file:
+                self.assertEqual(text, file.read(), 'make docs')
 
     def test_loads_and_stores(self):
         """Counts of the source hang together: P is B with private arrays, a CPU loads and stores r where a GPU adds."""

@@ -1,11 +1,16 @@
 """The page of a paper: per figure or table its curves, and a table of the paper's values, those here, and why they differ."""
+import os
+import re
+import textwrap
 from typing import Optional
 
-from ..results import Folder
+from .. import shipped
+from ..results import Folder, disk, papers
 from ..results.figures import DASH, short
 from ..results.papers import Line, Paper
 from . import plots
 
+RECORD = ('docs', 'reference', 'h200-papers')
 HEADS = ('quantity', 'the paper', 'here', 'here / paper', 'why')
 
 
@@ -49,10 +54,12 @@ def machine(folder: Folder) -> str:
     """Returns what the runs were made on and with."""
     seen, run = folder.manifest.environment, folder.manifest
     gpus = [gpu.get('name', '') if isinstance(gpu, dict) else str(gpu) for gpu in seen.get('gpus') or []]
+    used = [gpus[int(number)] for number in re.findall(r'\d+', str(run.settings.get('device', ''))) if int(number) < len(gpus)]
     blas = sorted({result.build.get('BLAS', '') for result in map(folder.result, [step.name for step in folder.steps][:1])
                    if result} - {''})
-    return ' · '.join(part for part in (', '.join(gpus), str(seen.get('cpu', '')), run.started[:10], f'{run.ranks} ranks'
-                                        if run.ranks > 1 else '', *(f'BLAS: {name}' for name in blas)) if part)
+    words = [', '.join(used or gpus), str(seen.get('cpu', '')), f'{seen["cores"]} cores' if 'cores' in seen else '',
+             run.started[:10], f'{run.ranks} ranks' if run.ranks > 1 else '', *(f'BLAS: {name}' for name in blas)]
+    return ' · '.join(word for word in words if word)
 
 
 def drawing(paper: Paper, name: str, rows: list[Line]) -> str:
@@ -82,8 +89,20 @@ def html(paper: Paper, lines: list[Line], folder: Folder) -> str:
 
 
 def markdown(paper: Paper, lines: list[Line], folder: Folder) -> str:
-    out = [f'# {paper.title}', f'{paper.authors}. Here: {machine(folder)}.']
+    out = [f'# {paper.name}', textwrap.fill(f'{paper.authors}: {paper.title}. Here: {machine(folder)}.', 100)]
     for name, rows in groups(lines).items():
         table = [f'| {" | ".join(cell.replace("|", "/") or DASH for cell in row)} |' for row in [HEADS, *map(cells, rows)]]
         out += [f'## {name}', '\n'.join([table[0], f'|{"---|" * len(HEADS)}', *table[1:]])]
     return '\n\n'.join(out) + '\n'
+
+
+def recorded() -> dict[str, str]:
+    """Returns {path: text} of the pages of the papers whose runs are a record."""
+    folder = Folder.open(shipped(*RECORD))
+    return {os.path.join(folder.path, f'{paper.name}.md'): markdown(paper, papers.lines(paper, folder, 'paper'), folder)
+            for paper in map(papers.read, papers.names())}
+
+
+if __name__ == '__main__':  # python3 -m rooftop_suite.pages.papers: brings them up to date
+    for path, text in recorded().items():
+        disk.save_bytes(path, text.encode())

@@ -44,7 +44,6 @@ FIGURES: dict[str, Callable[[figures.Rung], Optional[float]]] = {  # what follow
     'flop_rate': lambda rung: per_second(rung.row.flop_per_unit, rung.seconds),
     'byte_rate': lambda rung: per_second(rung.row.bytes_per_unit, rung.seconds),
     'share_flops': lambda rung: rung.share_flops, 'share_bandwidth': lambda rung: rung.share_bandwidth,
-    'points': lambda rung: float(rung.row.points_per_s) * rung.seconds if rung.row.points_per_s and rung.seconds else None,
     'iterations': lambda rung: float(statistics.mean(rung.row.iterations)) if rung.row.iterations else None}
 ROOFLINE: dict[str, Callable[[Json], Optional[float]]] = {  # of a row of --roofline
     'fom': lambda row: per_second(row.get('credited_flop_per_unit'), row.get('seconds')),
@@ -273,7 +272,7 @@ def document() -> str:
     for paper in papers:
         rows = [f'| {" | ".join(item)} |'.replace('|  |', '| |') for item in paper.items]
         out += [f'## {paper.section}', *([textwrap.fill(paper.note, 100)] if paper.note else []),
-                f'Its figures beside ours: `rooftop reproduce {paper.name}`.',
+                f'Its figures beside ours: `rooftop reproduce {paper.name}`; [on an H200](reference/h200-papers/{paper.name}.md).',
                 '\n'.join(['| the paper | here | see it |', '|---|---|---|', *rows])]
     return '\n\n'.join(out) + '\n'
 
