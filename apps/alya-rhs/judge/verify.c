@@ -100,6 +100,7 @@ static double node_error(const double got[3], const double want[3], const double
 static double worst(const bench_t *t, const double *got)
 {
     double most = 0;
+#pragma omp parallel for schedule(static) reduction(max : most)
     for (int64_t n = 0; n < t->mesh->nodes; n++)
         most = fmax(most, node_error(got + 3 * n, t->want + 3 * n, t->size + 2 * n));
     rt_comm_max(&most, 1);
@@ -168,6 +169,8 @@ static void add(exact_t *e, double x)
     e->lost += fabs(e->sum) >= fabs(x) ? (e->sum - sum) + x : (x - sum) + e->sum;
     e->sum = sum;
 }
+#pragma omp declare reduction(exact:exact_t \
+                              : add(&omp_out, omp_in.sum), omp_out.lost += omp_in.lost)
 
 /* Returns the volume of element e; computes its centre. */
 static double tetrahedron(const alya_mesh_t *mesh, int64_t e, double centre[3])
@@ -183,31 +186,28 @@ static double tetrahedron(const alya_mesh_t *mesh, int64_t e, double centre[3])
     return alya_determinant(edge) / 6;
 }
 
-/* Sums V and V x_c over all ranks' elements, and got and size[1] over the nodes. */
-static void totals(const bench_t *t, double *volume, double moment[3], double sum[3], double *size)
+/* Sums over all ranks: V x_c (total[0..2]) and V of elements, r (total[4..6]) and size[1] of nodes. */
+static void totals(const bench_t *t, double total[8])
 {
-    exact_t exact[8] = {{0, 0}};
-    double total[8];
+    exact_t of_elements[4] = {{0, 0}}, of_nodes[4] = {{0, 0}};
+#pragma omp parallel for schedule(static) reduction(exact : of_elements)
     for (int64_t e = 0; e < t->mesh->elements; e++) {
         double centre[3], V = tetrahedron(t->mesh, e, centre);
-        add(&exact[0], V);
+        add(&of_elements[3], V);
         for (int d = 0; d < 3; d++)
-            add(&exact[1 + d], V * centre[d]);
+            add(&of_elements[d], V * centre[d]);
     }
+#pragma omp parallel for schedule(static) reduction(exact : of_nodes)
     for (int64_t n = 0; n < t->mesh->nodes; n++) {
         for (int d = 0; d < 3; d++)
-            add(&exact[4 + d], t->got[3 * n + d]);
-        add(&exact[7], t->size[2 * n + 1]);
+            add(&of_nodes[d], t->got[3 * n + d]);
+        add(&of_nodes[3], t->size[2 * n + 1]);
     }
-    for (int i = 0; i < 8; i++)
-        total[i] = exact[i].sum + exact[i].lost;
+    for (int i = 0; i < 4; i++) {
+        total[i] = of_elements[i].sum + of_elements[i].lost;
+        total[4 + i] = of_nodes[i].sum + of_nodes[i].lost;
+    }
     rt_comm_sum(total, 8);
-    *volume = total[0];
-    *size = total[7];
-    for (int d = 0; d < 3; d++) {
-        moment[d] = total[1 + d];
-        sum[d] = total[4 + d];
-    }
 }
 
 /*
@@ -218,7 +218,7 @@ static void totals(const bench_t *t, double *volume, double moment[3], double su
  */
 static void check_total(bench_t *t, bool linear, const char *name)
 {
-    double M[3][3] = {{0}}, A[3][3], b[3], trace = 0, volume, moment[3], sum[3], size, worst_d = 0;
+    double M[3][3] = {{0}}, A[3][3], b[3], trace = 0, total[8], worst_d = 0;
     alya_physics_t q = other_physics(t);
     q.vreman = 0;
     for (int i = 0; i < 3; i++) {
@@ -231,6 +231,7 @@ static void check_total(bench_t *t, bool linear, const char *name)
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
             A[i][j] = M[i][j] + (q.form == ALYA_EMAC ? M[j][i] : 0) + (i == j ? share * trace : 0);
+#pragma omp parallel for schedule(static)
     for (int64_t n = 0; n < t->mesh->nodes; n++)
         for (int i = 0; i < 3; i++) {
             t->u[3 * n + i] = b[i];
@@ -239,16 +240,16 @@ static void check_total(bench_t *t, bool linear, const char *name)
         }
     alya_reference_assemble(t->mesh, t->p->schedule, &q, t->u, NULL, t->want, t->size);
     rung_r(t, &q, false); /* copies of shared nodes must count once each */
-    totals(t, &volume, moment, sum, &size);
+    totals(t, total);
     for (int i = 0; i < 3; i++) {
-        double want = q.rho * q.force[i] * volume;
+        double want = q.rho * q.force[i] * total[3];
         for (int j = 0; j < 3; j++) {
-            double Mx = b[j] * volume;
+            double Mx = b[j] * total[3];
             for (int k = 0; k < 3; k++)
-                Mx += M[j][k] * moment[k];
+                Mx += M[j][k] * total[k];
             want -= q.rho * A[i][j] * Mx;
         }
-        worst_d = fmax(worst_d, rt_error_over(sum[i], want, size));
+        worst_d = fmax(worst_d, rt_error_over(total[4 + i], want, total[7]));
     }
     rt_verdict_check(t->verdict, name, worst_d, t->s->kernels->tolerance / 2);
 }
