@@ -10,8 +10,8 @@
 #include "config.h"
 #include <math.h>
 #include <string.h>
-#include "base/sha256.h"
 #include "judge.h"
+#include "judge/digest.h"
 
 enum { MOST_STEPS = 8 };               /* that are judged by their residual */
 static const double BACKWARDS = 1e-11; /* what running Newmark backwards loses */
@@ -30,7 +30,7 @@ typedef struct {
 
 /* What a solve left, to be compared with that of its replay. */
 typedef struct {
-    unsigned char state[RT_SHA256_BYTES];
+    rt_items_t state; /* an item per vector and own node */
     double residual[GFNN_MOST_RESIDUALS];
     int64_t residuals;
 } left_t;
@@ -74,18 +74,21 @@ static void take_left(const replay_t *r, left_t *left)
     const gfnn_solver_t *s = r->s;
     const double *const state[] = {s->u, s->v, s->a, s->x};
     const int64_t all = s->last_iterations + 1;
-    rt_sha256_t hash;
-    rt_sha256_begin(&hash);
+    const gfnn_grid_t *g = &r->box->fine;
+    rt_items_t items = {0, {0}};
     for (size_t i = 0; i < sizeof state / sizeof *state; i++) {
         get(r, state[i], r->t);
-        for (int64_t k = 0; k < r->box->fine.n[2]; k++) /* without ghosts */
-            for (int64_t j = 0; j < r->box->fine.n[1]; j++)
-                for (int c = 0; c < 3; c++)
-                    rt_sha256_add(&hash,
-                                  r->t + c * r->box->fine.plane + gfnn_at(&r->box->fine, 0, j, k),
-                                  (size_t)r->box->fine.n[0] * sizeof(double));
+#pragma omp parallel for collapse(2) schedule(static) reduction(rt_items : items)
+        for (int64_t k = 0; k < g->n[2]; k++)
+            for (int64_t j = 0; j < g->n[1]; j++)
+                for (int64_t n = gfnn_at(g, 0, j, k); n < gfnn_at(g, g->n[0], j, k); n++) {
+                    uint64_t item[4] = {(uint64_t)n * 4 + i};
+                    for (int c = 0; c < 3; c++)
+                        memcpy(&item[1 + c], r->t + c * g->plane + n, sizeof *item);
+                    rt_items_add(&items, item, 4);
+                }
     }
-    rt_sha256_end(&hash, left->state);
+    left->state = items;
     memset(left->residual, 0, sizeof left->residual);
     left->residuals = all < GFNN_MOST_RESIDUALS ? all : GFNN_MOST_RESIDUALS;
     memcpy(left->residual, s->scalars.history, (size_t)left->residuals * sizeof *left->residual);
@@ -132,7 +135,7 @@ void gfnn_verify_replay(gfnn_solver_t *s, rt_verdict_t *verdict)
     check_history(&r, &timed, verdict);
     if (s->kernels->rung.reproducible) {
         check(verdict, "the timed steps end where the replay does, bit for bit",
-              memcmp(timed.state, again.state, sizeof again.state) == 0);
+              memcmp(&timed.state, &again.state, sizeof again.state) == 0);
         check(verdict, "and with its residuals",
               timed.residuals == again.residuals &&
                   memcmp(timed.residual, again.residual, sizeof again.residual) == 0);
