@@ -6,6 +6,7 @@
 AC_DEFUN([RT_BLAS], [
   AC_ARG_WITH([blas], [AS_HELP_STRING([--with-blas@<:@=DIR@:>@],
     [use OpenBLAS, BLIS, MKL or another BLAS with cblas.h (installed in DIR)])], [], [with_blas=check])
+  AS_IF([test "x$with_blas" = x/usr], [with_blas=yes]) # the folders that the compiler knows
   BLAS_CPPFLAGS= BLAS_LIBS= rt_blas=
   rt_have_blas=0 rt_why_blas="--without-blas was given"
   AS_IF([test "x$with_blas" != xno], [
