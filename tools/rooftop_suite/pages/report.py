@@ -16,7 +16,7 @@ from .. import ENVIRONMENT, USAGE, VALID, Fault, results
 from ..results import Program, disk, explain
 from ..results.figures import DASH, Result, Rung, percent, scaled, short
 from . import plots
-from .evidence import Evidence
+from .evidence import PREFIXES, Evidence
 from .page import Markup, inline, join, listed, parts, render
 from .sections import PURPOSES, Section, powers, roofline
 
@@ -37,7 +37,11 @@ def main(args: argparse.Namespace) -> int:
         return times([args.folder, *args.more], args.output)
     if os.path.isfile(args.folder) and not disk.is_archive(args.folder):
         return picture(args.folder, args.output)
-    page = Report(Evidence(args.folder)).page()
+    evidence = Evidence(args.folder)
+    names = {f'{prefix}{app}' for prefix in PREFIXES.values() for app in evidence.apps}
+    if names and not any(step.name in names for step in evidence.run.steps):
+        raise Fault(USAGE, f'{args.folder}: no run of an app in it: rooftop reproduce makes the pages of papers, table shows rungs')
+    page = Report(evidence).page()
     path = args.output or (f'{args.folder}.html' if disk.is_archive(args.folder) else os.path.join(args.folder, 'report.html'))
     disk.save_bytes(path, page.encode('utf-8', 'replace'))
     print(f'report: {path}; {page.count(plots.BEGIN)} plots')

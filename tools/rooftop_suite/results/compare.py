@@ -17,7 +17,7 @@ from .collect import LEAST_NOISE, Row, found
 
 MOST_DRIFT = 0.10  # of the bandwidth of one processor between two runs
 WITHIN = 'within twice the noise'
-Key = tuple[str, str]  # app and rung; rung '' is the measured run of an app, PEAK its peak run
+Key = tuple[str, str]  # app, and rung, with its step in a folder of reproduce; '': the measured run of an app, PEAK: its peak run
 PEAK = '(peak)'
 
 
@@ -34,7 +34,8 @@ class Side:
         self.path, self.size = path, rows[0].size if rows else None
         measured = ('base', 'single') if len(rows) == 1 else ('base',)  # of a result with one rung, that is the measured run
         self.rows: dict[Key, Row] = {
-            (row.app, PEAK if row.run == 'peak' else '' if row.run in measured else row.rung): row
+            (row.app, PEAK if row.run == 'peak' else '' if row.run in measured else row.rung
+             if row.run in ('ladder', 'single') else f'{row.run} {row.rung}'): row
             for row in rows if row.noise or row.verdict not in results.RIGHT}
         if not self.rows:
             raise Fault(INVALID, f'{path}: nothing in it was timed')
@@ -109,7 +110,7 @@ def compare(base: Side, other: Side) -> list[Pair]:
         b = other.rows.get((app, rung))
         if b:
             check_same_problem(a, b)
-            named = ' to '.join(dict.fromkeys(f'{one.rung} {PEAK}' if rung == PEAK else one.rung for one in (a, b)))
+            named = ' to '.join(dict.fromkeys(f'{one.rung} {PEAK}' if rung == PEAK else rung or one.rung for one in (a, b)))
             pairs.append(Pair(app, named, not rung, a, b, *judge(a, b)))
     if not pairs:
         raise Fault(USAGE, f'{base.path} and {other.path} have no app and rung in common')
