@@ -93,7 +93,7 @@ else
     grids="2x2x2 2x2x4" tiny=4
     grows alya-rhs 32 --cells --rung cpu-RSP
     grows nekbone 6 --elements --degree 9 --iterations 3 --rung jammed
-    grows gfnn-wave 40 --elements --model uniform --rung solve-simd --precond bj --steps 1
+    grows gfnn-wave 56 --elements --model uniform --rung solve-simd --precond bj --steps 1
 fi
 
 exit $failed

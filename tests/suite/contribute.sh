@@ -66,7 +66,7 @@ program=$build/apps/nekbone/nekbone
 made nekbone
 [ "$objects" = "app cpu/backwards " ] || fail "a new rung of nekbone compiles $objects"
 refused 2 "backwards is in ladder.def, and work.c of nekbone has no row for it" "$program" --rung scalar --seconds 0
-change apps/nekbone/work.c 's/"reference scalar jammed/"reference scalar backwards jammed/'
+change apps/nekbone/work.c 's/"reference scalar shared/"reference scalar backwards shared/'
 made nekbone
 [ "$objects" = "work " ] || fail "a row in work.c of nekbone compiles $objects"
 valid backwards "$program" --rung backwards --elements 2x2x2 --degree 3 --seconds 0
