@@ -65,8 +65,7 @@ for command in table "compare tiny"; do # its rungs, each with its step
     ends 0 $rooftop $command tiny
     grep -q 'karp-cpu-448  *cpu-fused' out || fail "$command: no rung of a paper's run: $(cat out)"
 done
-ends 2 $rooftop report tiny
-says "no run of an app in it"
+ends 2 $rooftop report tiny # has no run of an app
 sed -i 's/--degree 9 --iterations 5/--degree 9 --iterations 6/' tiny/run.json
 ends 2 $rooftop $tiny karp
 says "tiny has karp-cpu-448 with other options: give another --into"

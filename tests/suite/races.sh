@@ -8,8 +8,11 @@ app=races
 command -v clang >/dev/null || skip "no clang"
 export OMP_NUM_THREADS=4 OMP_TOOL_VERBOSE_INIT=stdout TSAN_OPTIONS=ignore_noninstrumented_modules=1:exitcode=66
 flags="-O1 -g -fsanitize=thread"
-printf '#include <omp.h>\nint main(void)\n{\n#pragma omp parallel\n    ;\n    return omp_get_max_threads() != 4;\n}\n' >try.c
-clang $flags -fopenmp try.c -o try 2>/dev/null && ./try >try.out 2>&1 || skip "clang -fsanitize=thread -fopenmp makes no program"
+printf 'int main(void)\n{\n    int n = 0;\n    for (int i = 0; i < 300; i++)\n#pragma omp parallel reduction(+ : n)\n        n++;\n    return n != 1200;\n}\n' >try.c
+clang $flags -fopenmp try.c -o try 2>/dev/null || skip "clang -fsanitize=thread -fopenmp makes no program"
+for i in {1..8}; do
+    ./try >try.out 2>&1 || skip "clang's OpenMP runtime has races of its own on this machine: $(grep -m 1 ^SUMMARY try.out)"
+done
 grep -q archer try.out || skip "no libarcher beside clang's OpenMP runtime"
 unset OMP_TOOL_VERBOSE_INIT
 
@@ -24,8 +27,11 @@ races()
 {
     program=apps/$1/$1
     shift
-    timeout 300 "$program" "$@" --device cpu --threads 4 --seconds 0 >out 2>&1
-    got=$?
+    for i in 1 2 3; do # where other programs use the cores, clang's runtime crashes now and then
+        timeout 300 "$program" "$@" --device cpu --threads 4 --seconds 0 >out 2>&1
+        got=$?
+        [ $got = 139 ] || break
+    done
     races=$(grep -c 'WARNING: ThreadSanitizer: data race' out)
 }
 
@@ -59,5 +65,5 @@ clean gfnn-wave predictor --elements 9x7x6 --steps 1
 clean gfnn-wave solve --elements 9x7x6 --steps 1
 found gfnn-wave cpu-atomic apps/gfnn-wave/cpu/strain_rows.h '/pragma omp atomic/d' --elements 9x7x6 --steps 1
 found alya-rhs cpu-B apps/alya-rhs/cpu/lanes.h 's/pragma omp for schedule(dynamic, 1)/& nowait/' --cells 12x12x12
-found nekbone cpu-fused apps/nekbone/cpu/cpu_fused.c 's/^#pragma omp barrier/#pragma omp flush/' --elements 4x4x2 --degree 3
+found fun3d-mcpi flow-simd apps/fun3d-mcpi/cpu/flow_simd.c 's/ reduction(+ : scaled)//' --surface 5 --layers 6
 exit $failed

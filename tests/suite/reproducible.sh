@@ -17,8 +17,8 @@ build "two/longer" two/build "$work/two/longer/configure"
 cmp one/apps/gfnn-wave/gfnn-wave two/build/apps/gfnn-wave/gfnn-wave || fail "gfnn-wave differs"
 ! grep -qa "$work" one/apps/gfnn-wave/gfnn-wave || fail "gfnn-wave has the name of its folder in it"
 # each finds the network of its own source, and a copy elsewhere does not
-valid network two/build/apps/gfnn-wave/gfnn-wave --device cpu --elements 6x6x6 --steps 1 --seconds 0
+valid network two/build/apps/gfnn-wave/gfnn-wave --device cpu --precond gfm --elements 6x6x6 --steps 1 --seconds 0
 cp one/apps/gfnn-wave/gfnn-wave .
-! ./gfnn-wave --device cpu --elements 6x6x6 --steps 1 --seconds 0 >out 2>&1 || fail "a copy elsewhere finds a network"
+! ./gfnn-wave --device cpu --precond gfm --elements 6x6x6 --steps 1 --seconds 0 >out 2>&1 || fail "a copy elsewhere finds a network"
 
 exit $failed

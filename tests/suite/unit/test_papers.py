@@ -39,8 +39,7 @@ class Shipped(unittest.TestCase):
     def test_document(self):
         self.assertEqual(papers.document(), (SOURCE / 'docs' / 'papers.md').read_text(), 'make docs')
         for path, text in pages.recorded().items():
-            with open(path, encoding='utf-8') as file:
-                self.assertEqual(text, file.read(), 'make docs')
+            self.assertEqual(text, (SOURCE / path).read_text(), 'make docs')
 
     def test_loads_and_stores(self):
         """Counts of the source hang together: P is B with private arrays, a CPU loads and stores r where a GPU adds."""
@@ -104,7 +103,6 @@ class Known(InFolder):
         self.assertEqual(pages.cells(line)[2], '+100.0 to +300.0 % more')
 
     def test_timer(self):
-        """A row of what a call of a timer takes, times the point."""
         row = {**self.row, 'here': f'@ * 1e-3 / one:{self.rung}:profile.mxm1', 'along': 'n'}
         self.assertEqual(self.line(row, one=self.result).why, f'{self.rung} has no profile.mxm1')
         self.result.rungs[0].profile = [{'timer': f'x/{name}', 'calls': 200, 'seconds': seconds, 'slowest_seconds': seconds,
