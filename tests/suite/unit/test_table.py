@@ -5,6 +5,7 @@ import pathlib
 import tarfile
 import unittest
 import zipfile
+from argparse import Namespace
 from importlib.util import find_spec
 from unittest import mock
 
@@ -47,6 +48,14 @@ class Packed(InFolder):
             disk.unpacked.cache_clear()
             found(['one.zip'])
         self.assertRaisesRegex(Fault, 'not an archive of one result folder', found, ['cut.tar.xz'])
+
+    def test_a_folder_without_runs_of_apps(self):
+        run = disk.parse('one/run.json')
+        disk.save('one/run.json', {**run, 'steps': [{**step, 'name': f'paper-{step["name"]}'} for step in run['steps']]})
+        self.assertIn('paper-nekbone', {row.run for row in found(['one'])[0]})
+        if find_spec('jinja2'):
+            from rooftop_suite.pages import report
+            self.assertRaisesRegex(Fault, 'no run of an app in it', report.main, Namespace(folder='one', more=[], output=None))
 
     def test_nothing_else_is_read_or_written(self):
         """A link, and names that lead elsewhere: none is followed, and two folders are no result."""
