@@ -14,9 +14,10 @@ from collections.abc import Sequence
 
 from .. import ENVIRONMENT, USAGE, VALID, Fault, results
 from ..results import Program, disk, explain
+from ..results.collect import kind_of
 from ..results.figures import DASH, Result, Rung, percent, scaled, short
 from . import plots
-from .evidence import PREFIXES, Evidence
+from .evidence import Evidence
 from .page import Markup, inline, join, listed, parts, render
 from .sections import PURPOSES, Section, powers, roofline
 
@@ -38,8 +39,7 @@ def main(args: argparse.Namespace) -> int:
     if os.path.isfile(args.folder) and not disk.is_archive(args.folder):
         return picture(args.folder, args.output)
     evidence = Evidence(args.folder)
-    names = {f'{prefix}{app}' for prefix in PREFIXES.values() for app in evidence.apps}
-    if names and not any(step.name in names for step in evidence.run.steps):
+    if evidence.run.steps and not any(map(kind_of, evidence.run.steps)):
         raise Fault(USAGE, f'{args.folder}: no run of an app in it: rooftop reproduce makes the pages of papers, table shows rungs')
     page = Report(evidence).page()
     path = args.output or (f'{args.folder}.html' if disk.is_archive(args.folder) else os.path.join(args.folder, 'report.html'))

@@ -66,6 +66,10 @@ class Rung(Record, kind='rung'):
         """The figure of merit per watt."""
         return float(self.fom_flop_per_s) / self.watts if self.watts and self.fom_flop_per_s else None
 
+    def timers(self, name: str) -> list[Record]:
+        """Returns the timers of --profile with this name, wherever they are nested."""
+        return [timer for timer in self.profile if timer.timer.rpartition('/')[2] == name]
+
     @property
     def valid(self) -> bool:
         return bool(self.verdict == 'VALID')

@@ -18,7 +18,7 @@ NOT_THE_PROBLEM = {'seed', 'ranks', 'partition', 'exchange', 'reorder', 'precond
 class Row(NamedTuple):
     """A rung. Members that are not known are None. Rates and ceilings are of all ranks; without VALID there is no figure
     of merit. result: the name of what was given; run: base, peak, ladder, single for a result that is in no folder, or
-    the name of the step in a folder that has none of these, as of reproduce. The members before `problem` are the columns of CSV."""
+    the step in a folder that has none of these, as one of reproduce. The members before `problem` are the columns of CSV."""
     result: str
     date: str
     host: str
@@ -125,12 +125,16 @@ def rows_of_manifest(name: str, run: Run) -> list[Row]:
             for kind, summary in (('base', run.summary), ('peak', run.peak)) for app, row in summary.items()]
 
 
+def kind_of(step: results.Step) -> Optional[str]:
+    """Returns what a step of a folder is to its app: base, peak or ladder; None if it is another run."""
+    return {step.app: 'base', f'peak-{step.app}': 'peak', f'ladder-{step.app}': 'ladder'}.get(step.name)
+
+
 def rows_of_folder(name: str, folder: Folder) -> Iterator[Row]:
     """Yields the rows of a folder with its results, and says what is left out."""
-    run = folder.manifest
-    kinds = [{step.app: 'base', f'peak-{step.app}': 'peak', f'ladder-{step.app}': 'ladder'}.get(step.name)
-             for step in folder.steps]
-    for step, kind in zip(folder.steps, kinds if any(kinds) else [step.name for step in folder.steps]):
+    run, others = folder.manifest, not any(map(kind_of, folder.steps))
+    for step in folder.steps:
+        kind = step.name if others else kind_of(step)
         result = folder.result(step.name) if kind else None
         if kind and result:
             declared = run.peak[step.app].declared if kind == 'peak' and step.app in run.peak else ''

@@ -27,16 +27,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--ladders', action='store_true', help='with the rungs of ladders')
 
 
+def key_of(row: Row, alone: bool) -> Key:
+    """Returns the key of a row. alone: of a result with one rung, which is then the measured run."""
+    if row.run == 'peak':
+        return row.app, PEAK
+    if row.run == 'base' or alone and row.run == 'single':
+        return row.app, ''
+    return row.app, row.rung if row.run in ('ladder', 'single') else f'{row.run} {row.rung}'
+
+
 class Side:
     """One side of a comparison: its rungs that were timed, or would have been if they were right."""
 
     def __init__(self, path: str, rows: list[Row]) -> None:
         self.path, self.size = path, rows[0].size if rows else None
-        measured = ('base', 'single') if len(rows) == 1 else ('base',)  # of a result with one rung, that is the measured run
-        self.rows: dict[Key, Row] = {
-            (row.app, PEAK if row.run == 'peak' else '' if row.run in measured else row.rung
-             if row.run in ('ladder', 'single') else f'{row.run} {row.rung}'): row
-            for row in rows if row.noise or row.verdict not in results.RIGHT}
+        self.rows = {key_of(row, len(rows) == 1): row for row in rows if row.noise or row.verdict not in results.RIGHT}
         if not self.rows:
             raise Fault(INVALID, f'{path}: nothing in it was timed')
 

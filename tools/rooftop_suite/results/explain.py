@@ -156,7 +156,7 @@ class Budget:
 
 def per_unit(row: results.Rung, timer: str, ranks: int) -> Optional[float]:
     """Returns how often a rank is in a timer in a unit, if there is a profile with it."""
-    calls = sum(one.calls for one in row.profile if one.timer.rpartition('/')[2] == timer)
+    calls = sum(one.calls for one in row.timers(timer))
     return calls / ranks / row.units_per_solve if calls and row.units_per_solve else None
 
 

@@ -105,7 +105,7 @@ class Paper:
                 refuse(f"there are no points '{row['along']}'")
             for word in row['here'].split()[::2]:
                 found = TOKEN.fullmatch(word)
-                if not found and not re.fullmatch(r'[\d.e-]+|@', word):
+                if not found and not re.fullmatch(r'[\d.]+(e-?\d+)?|@', word):
                     refuse(f"'{word}' is no RUN:RUNG:VALUE")
                 elif found:
                     names = [found[1].replace('@', str(point)) for point in self.at(row)]
@@ -121,8 +121,8 @@ def value_of(rung: figures.Rung, path: str) -> Any:
     head, _, timer = path.partition('.')
     if head != 'profile':
         return FIGURES[path](rung) if path in FIGURES else getattr(rung.row, path)
-    calls = [one for one in rung.row.profile if one.timer.rpartition('/')[2] == timer]
-    return sum(one.seconds for one in calls) / sum(one.calls for one in calls) if calls else None
+    found = rung.row.timers(timer)
+    return sum(one.seconds for one in found) / sum(one.calls for one in found) if found else None
 
 
 def known(rung: str, path: str) -> bool:
@@ -272,7 +272,8 @@ def document() -> str:
     for paper in papers:
         rows = [f'| {" | ".join(item)} |'.replace('|  |', '| |') for item in paper.items]
         out += [f'## {paper.section}', *([textwrap.fill(paper.note, 100)] if paper.note else []),
-                f'Its figures beside ours: `rooftop reproduce {paper.name}`; [on an H200](reference/h200-papers/{paper.name}.md).',
+                f'Its figures beside ours: `rooftop reproduce {paper.name}`; '
+                f'[on an H200](reference/h200-papers/{paper.name}.md).',
                 '\n'.join(['| the paper | here | see it |', '|---|---|---|', *rows])]
     return '\n\n'.join(out) + '\n'
 
