@@ -88,6 +88,8 @@ class Known(InFolder):
         self.assertEqual(pages.cells(line), ('global', '4 us, X', '2 us', '0.5', 'because'))
         unsteady = program(seconds_per_unit=2e-6, verdict='UNSTEADY')
         self.assertIn('2 us, unsteady', pages.cells(self.line(self.row, one=unsteady)))
+        count = self.line({**self.row, 'here': f'one:{self.rung}:flop_per_unit'}, one=unsteady)
+        self.assertTrue(count.here and not count.unsteady)
 
     def test_curve(self):
         row = {**self.row, 'here': f'r-@:{self.rung}:seconds / one:{self.rung}:seconds', 'along': 'n'}

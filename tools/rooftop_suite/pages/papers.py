@@ -10,7 +10,7 @@ from ..results.figures import DASH, short
 from ..results.papers import Line, Paper
 from . import plots
 
-RECORD = ('docs', 'reference', 'h200-papers')
+RECORD = ('docs', 'reference', 'h200')
 HEADS = ('quantity', 'the paper', 'here', 'here / paper', 'why')
 
 

@@ -45,6 +45,7 @@ FIGURES: dict[str, Callable[[figures.Rung], Optional[float]]] = {  # what follow
     'byte_rate': lambda rung: per_second(rung.row.bytes_per_unit, rung.seconds),
     'share_flops': lambda rung: rung.share_flops, 'share_bandwidth': lambda rung: rung.share_bandwidth,
     'iterations': lambda rung: float(statistics.mean(rung.row.iterations)) if rung.row.iterations else None}
+COUNTS = ('elements', 'flop_per_unit', 'bytes_per_unit', 'iterations')  # no other program can disturb these
 ROOFLINE: dict[str, Callable[[Json], Optional[float]]] = {  # of a row of --roofline
     'fom': lambda row: per_second(row.get('credited_flop_per_unit'), row.get('seconds')),
     'roofline': lambda row: per_second(row.get('credited_flop_per_unit'), row.get('roofline_seconds')),
@@ -196,7 +197,7 @@ class Source(NamedTuple):
             return number_of(found, f'{head} was not measured'), True
         for one in figures.Result(result).rungs:
             if one.name == rung:
-                steady = one.verdict == 'VALID'
+                steady = one.verdict == 'VALID' or (one.verdict == 'UNSTEADY' and path in COUNTS)
                 return number_of(value_of(one, path), f'{rung} has no {path}' if steady else f'{rung} is {one.verdict}'), steady
         for row in result.roofline:
             if row.get('rung') == rung:
@@ -273,7 +274,7 @@ def document() -> str:
         rows = [f'| {" | ".join(item)} |'.replace('|  |', '| |') for item in paper.items]
         out += [f'## {paper.section}', *([textwrap.fill(paper.note, 100)] if paper.note else []),
                 f'Its figures beside ours: `rooftop reproduce {paper.name}`; '
-                f'[on an H200](reference/h200-papers/{paper.name}.md).',
+                f'[on an H200](reference/h200/{paper.name}.md).',
                 '\n'.join(['| the paper | here | see it |', '|---|---|---|', *rows])]
     return '\n\n'.join(out) + '\n'
 
