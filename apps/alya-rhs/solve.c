@@ -2,8 +2,7 @@
  * solve.c - assemblies through a rung's function table.
  *
  * A solve is --assemblies right-hand sides of one velocity or, on the ladder `step`, --steps time steps
- * (step/). This file never sees a device: the tables
- * know where the arrays are and who touches them.
+ * (step/). This file never sees a device: the tables know where the arrays are and who touches them.
  *
  * Assemblies of one velocity overwrite each other, so the result of a solve would be right even if
  * only the last one had been made. Therefore each has its own density, viscosity and subgrid
@@ -48,6 +47,7 @@ void alya_get(const alya_solver_t *s, const double *array, int stride, double *h
     const size_t values = (size_t)((nodes - 1) * stride + 3);
     double *all = RT_NEW(double, values, RT_HOST);
     rt_copy(all, RT_HOST, array, s->space, values * sizeof(double));
+#pragma omp parallel for schedule(static)
     for (int64_t n = 0; n < nodes; n++)
         for (int d = 0; d < 3; d++)
             host[3 * n + d] = all[n * stride + d];

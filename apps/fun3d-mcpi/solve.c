@@ -29,6 +29,7 @@ void mcpi_put_dq(mcpi_solver_t *s, const double *host)
 {
     const size_t n = dq_values(s), size = mcpi_type_size(s->view.dq_type);
     void *rounded = rt_alloc(n, size, RT_HOST);
+#pragma omp parallel for schedule(static)
     for (size_t i = 0; i < n; i++)
         mcpi_put_value(rounded, s->view.dq_type, (int64_t)i, host[i]);
     rt_copy(s->dq, s->space, rounded, RT_HOST, n * size);
@@ -40,6 +41,7 @@ void mcpi_get_dq(const mcpi_solver_t *s, double *host)
     const size_t n = dq_values(s), size = mcpi_type_size(s->view.dq_type);
     void *rounded = rt_alloc(n, size, RT_HOST);
     rt_copy(rounded, RT_HOST, s->dq, s->space, n * size);
+#pragma omp parallel for schedule(static)
     for (size_t i = 0; i < n; i++)
         host[i] = mcpi_value(rounded, s->view.dq_type, (int64_t)i);
     RT_FREE(rounded, RT_HOST);
@@ -105,8 +107,7 @@ static void new_dq(mcpi_solver_t *s)
 {
     const mcpi_problem_t *p = s->problem;
     const char *transport = p->run->opt.transport;
-    const bool may_store = strcmp(transport, "auto") == 0 || strcmp(transport, "peer") == 0;
-    if (p->halo && may_store)
+    if (p->halo && (strcmp(transport, "auto") == 0 || strcmp(transport, "peer") == 0))
         s->view.halo = p->halo;
     if (s->kernels->set_up)
         s->kernels->set_up(&s->view);

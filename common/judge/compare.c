@@ -3,7 +3,6 @@
  */
 #include "config.h"
 #include "judge/compare.h"
-#include <math.h>
 #include "judge/perturb.h"
 #include "machine/comm.h"
 #include "machine/cores.h"
@@ -12,6 +11,7 @@ double rt_worst_error(int64_t n, const double *got, const double *want, const do
                       double unit)
 {
     double most = 0;
+#pragma omp parallel for schedule(static) reduction(max : most)
     for (int64_t i = 0; i < n; i++)
         most = fmax(most, rt_error_over(got[i], want[i], unit * size[i]));
     return most;

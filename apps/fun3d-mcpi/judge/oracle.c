@@ -30,7 +30,6 @@
 #include "judge.h"
 
 enum { RANDOM_SIGN = 1, ONE_SIGN = 2 }; /* disturbances of the reference */
-enum { CHUNK = 64 };                    /* rows that a thread takes at a time */
 enum { DISTURBANCE_SEED = 7 };
 
 void mcpi_check_ghosts(const mcpi_problem_t *p, int nb, const double *x, const char *name,
@@ -50,6 +49,7 @@ static void allowance(const mcpi_bench_t *t, int64_t first, int64_t last, double
                       const double *dq, double *e)
 {
     const int nb = t->nb;
+#pragma omp parallel for schedule(static)
     for (int64_t i = first; i < last; i++) {
         const double *LU = t->system->LU + i * nb * nb, *x = dq + i * nb;
         const double steps = (double)(nb * (t->part->start[i + 1] - t->part->start[i] + 1));
@@ -72,13 +72,9 @@ void mcpi_oracle_colour(const mcpi_bench_t *t, const double *R, int colour, doub
                         double *e)
 {
     const int64_t first = t->part->colour_start[colour], last = t->part->colour_start[colour + 1];
-#pragma omp parallel for schedule(static)
-    for (int64_t i = first; i < last; i += CHUNK) {
-        const int64_t end = i + CHUNK < last ? i + CHUNK : last;
-        mcpi_reference_rows(t->system, R, i, end, dq, e);
-        if (e)
-            allowance(t, i, end, u, dq, e);
-    }
+    mcpi_reference_rows(t->system, R, first, last, dq, e);
+    if (e)
+        allowance(t, first, last, u, dq, e);
 }
 
 void mcpi_oracle_sweeps(const mcpi_bench_t *t, const double *R, int64_t sweeps, int disturbed,
@@ -86,7 +82,7 @@ void mcpi_oracle_sweeps(const mcpi_bench_t *t, const double *R, int64_t sweeps, 
 {
     const int nb = t->nb;
     const int64_t *start = t->part->colour_start;
-    memset(dq, 0, t->all * sizeof *dq);
+    rt_fill(dq, RT_HOST, 0, t->all * sizeof *dq);
     for (int64_t k = 0; k < sweeps; k++) {
         for (int c = 0; c < t->part->colours; c++) {
             mcpi_oracle_colour(t, R, c, 0, dq, NULL);
@@ -104,7 +100,7 @@ void mcpi_oracle_sweeps(const mcpi_bench_t *t, const double *R, int64_t sweeps, 
 /* Computes t->e of dQ as it is after all sweeps; uses t->put. */
 static void last_e(const mcpi_bench_t *t, const double *R, const double *dq)
 {
-    memcpy(t->put, dq, t->all * sizeof *dq);
+    rt_copy(t->put, RT_HOST, dq, RT_HOST, t->all * sizeof *dq);
     for (int c = 0; c < t->part->colours; c++)
         mcpi_oracle_colour(t, R, c, mcpi_larger_unit(t), t->put, t->e);
 }
@@ -112,14 +108,16 @@ static void last_e(const mcpi_bench_t *t, const double *R, const double *dq)
 double mcpi_error(const double *got, const double *want, const double *e, int64_t first,
                   int64_t last, double u)
 {
+    enum { FEW = 4096 };
     double most = 0;
+#pragma omp parallel for schedule(static) reduction(max : most) if (last - first > FEW)
     for (int64_t v = first; v < last; v++) {
-        if (!rt_finite(got[v]) || !rt_finite(want[v]))
-            return INFINITY;
         const double stored = u > RT_EPS ? u * fabs(want[v]) + 0x1p-126 : 0;
         const double d = fabs(got[v] - want[v]) - stored;
-        if (d > 0)
-            most = fmax(most, e[v] > 0 ? d / e[v] : INFINITY);
+        if (!rt_finite(got[v]) || !rt_finite(want[v]) || (d > 0 && !(e[v] > 0)))
+            most = INFINITY;
+        else if (d > 0)
+            most = fmax(most, d / e[v]);
     }
     return most;
 }
@@ -146,6 +144,7 @@ void mcpi_measure_spread(const mcpi_bench_t *t, const double *R, int64_t sweeps,
                 t->spread[i] = fmax(t->spread[i], own[t->part->column[b]]);
     }
     RT_FREE(own, RT_HOST);
+#pragma omp parallel for schedule(static)
     for (size_t v = 0; v < t->all; v++)
         t->got[v] -= dq[v];
 }

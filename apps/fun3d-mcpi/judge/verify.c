@@ -192,13 +192,14 @@ static void check_system(const mcpi_bench_t *t)
 
 /* --- one colour --- */
 
-/* Returns whether all values outside rows first .. last - 1 still have the bits that were put. */
+/* Returns whether all values outside rows first .. last - 1 are still those that were put. */
 static bool is_untouched(const mcpi_bench_t *t, int64_t first, int64_t last)
 {
-    const size_t nb = (size_t)t->nb, row = nb * sizeof *t->put;
-    return memcmp(t->put, t->got, (size_t)first * row) == 0 &&
-           memcmp(t->put + (size_t)last * nb, t->got + (size_t)last * nb,
-                  t->all * sizeof *t->put - (size_t)last * row) == 0;
+    int64_t changed = 0;
+#pragma omp parallel for schedule(static) reduction(+ : changed)
+    for (int64_t v = 0; v < (int64_t)t->all; v++)
+        changed += (v < first * t->nb || v >= last * t->nb) && t->got[v] != t->put[v];
+    return changed == 0;
 }
 
 /* Runs the rung on rows first .. last - 1, which must be t->want, into t->got; returns the
@@ -230,7 +231,7 @@ static void check_colours(const mcpi_bench_t *t)
 #pragma omp parallel for schedule(static)
         for (size_t v = 0; v < rounded; v++)
             t->put[v] = (double)(float)t->put[v];
-        memcpy(t->want, t->put, t->all * sizeof *t->want);
+        rt_copy(t->want, RT_HOST, t->put, RT_HOST, t->all * sizeof *t->want);
         mcpi_oracle_colour(t, t->R, c, t->u_sum, t->want, t->e);
         most[0] = fmax(most[0], rows_error(t, start[c], middle, &untouched));
         most[0] = fmax(most[0], rows_error(t, middle, start[c + 1], &untouched));
@@ -292,7 +293,7 @@ static double terms_error(const mcpi_bench_t *t, uint64_t seed)
     for (int c = 0; c < t->part->colours; c++) {
         const int64_t first = t->part->colour_start[c], last = t->part->colour_start[c + 1];
         bool untouched = true;
-        memcpy(t->want, t->put, t->all * sizeof *t->want);
+        rt_copy(t->want, RT_HOST, t->put, RT_HOST, t->all * sizeof *t->want);
         mcpi_oracle_colour(t, t->R, c, RT_EPS, t->want, t->e);
 #pragma omp parallel for schedule(static)
         for (int64_t i = first; i < last; i++)
@@ -319,7 +320,7 @@ static void check_terms(const mcpi_bench_t *t)
 
 static void zero_dq(const mcpi_bench_t *t)
 {
-    memset(t->got, 0, t->all * sizeof *t->got);
+    rt_fill(t->got, RT_HOST, 0, t->all * sizeof *t->got);
     mcpi_put_dq(t->s, t->got);
 }
 
@@ -356,7 +357,7 @@ static void check_sweeps(mcpi_bench_t *t)
                      worst(t, t->got, t->want), 1);
     if (!t->s->kernels->rung.reproducible)
         return;
-    memcpy(t->put, t->got, t->all * sizeof *t->put);
+    rt_copy(t->put, RT_HOST, t->got, RT_HOST, t->all * sizeof *t->put);
     zero_dq(t);
     rt_compare_bits(rung_sweeps, differs, t, t->s->rung->kind == RT_CPU, t->verdict);
 }
@@ -381,11 +382,10 @@ void mcpi_verify_before(void *solver, uint64_t seed, rt_verdict_t *verdict)
 static void check_last(const mcpi_bench_t *t)
 {
     const mcpi_part_t *part = t->part;
-    const int nb = t->nb;
     const int64_t first = part->colour_start[part->colours - 1];
-    memcpy(t->want, t->got, t->all * sizeof *t->want);
+    rt_copy(t->want, RT_HOST, t->got, RT_HOST, t->all * sizeof *t->want);
     mcpi_oracle_colour(t, t->R, part->colours - 1, t->u_sum, t->want, t->e);
-    double most = mcpi_error(t->got, t->want, t->e, nb * first, nb * part->rows, t->u_dq);
+    double most = mcpi_error(t->got, t->want, t->e, t->nb * first, t->nb * part->rows, t->u_dq);
     rt_comm_max(&most, 1);
     rt_verdict_check(t->verdict, "last colour = D^-1 (R - O dQ) (of its rounding bound)", most, 1);
 }
@@ -397,7 +397,7 @@ static void check_answer(const mcpi_bench_t *t, const mcpi_answer_t *answer)
     const mcpi_oracle_t *oracle = mcpi_oracle_get(t, answer->draw == 0 ? &t->p->oracle : &own);
     const int level = mcpi_larger_unit(t) == RT_EPS;
     rt_verdict_true(t->verdict, "as many sweeps as asked", answer->swept == t->p->config->sweeps);
-    memcpy(t->got, answer->dq, t->all * sizeof *t->got);
+    rt_copy(t->got, RT_HOST, answer->dq, RT_HOST, t->all * sizeof *t->got);
     rt_verdict_check(t->verdict, "dQ left behind = the reference's (of its rounding bound)",
                      worst(t, t->got, oracle->data), 1);
     check_last(t);
