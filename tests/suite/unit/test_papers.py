@@ -90,6 +90,8 @@ class Known(InFolder):
         self.assertIn('2 us, unsteady', pages.cells(self.line(self.row, one=unsteady)))
         count = self.line({**self.row, 'here': f'one:{self.rung}:flop_per_unit'}, one=unsteady)
         self.assertTrue(count.here and not count.unsteady)
+        unsteady |= {'rungs': [], 'roofline': [{'rung': self.rung, 'share': 2.0}], 'verdict': 'UNSTEADY'}
+        self.assertTrue(self.line({**self.row, 'here': f'one:{self.rung}:share'}, one=unsteady).unsteady)
 
     def test_curve(self):
         row = {**self.row, 'here': f'r-@:{self.rung}:seconds / one:{self.rung}:seconds', 'along': 'n'}

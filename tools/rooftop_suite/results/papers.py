@@ -199,9 +199,8 @@ class Source(NamedTuple):
             if one.name == rung:
                 steady = one.verdict == 'VALID' or (one.verdict == 'UNSTEADY' and path in COUNTS)
                 return number_of(value_of(one, path), f'{rung} has no {path}' if steady else f'{rung} is {one.verdict}'), steady
-        for row in result.roofline:
-            if row.get('rung') == rung:
-                return number_of(ROOFLINE[path](row) if path in ROOFLINE else None, f'no {path} in it'), True
+        for row in (row for row in result.roofline if row.get('rung') == rung):
+            return number_of(ROOFLINE[path](row) if path in ROOFLINE else None, f'no {path} in it'), result.verdict == 'VALID'
         reason = next((one.why for one in result.absent if one.name == rung), f'{rung} did not run')
         raise Missing(reason)
 
