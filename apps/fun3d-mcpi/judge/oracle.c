@@ -108,16 +108,14 @@ static void last_e(const mcpi_bench_t *t, const double *R, const double *dq)
 double mcpi_error(const double *got, const double *want, const double *e, int64_t first,
                   int64_t last, double u)
 {
-    enum { FEW = 4096 };
     double most = 0;
-#pragma omp parallel for schedule(static) reduction(max : most) if (last - first > FEW)
     for (int64_t v = first; v < last; v++) {
+        if (!rt_finite(got[v]) || !rt_finite(want[v]))
+            return INFINITY;
         const double stored = u > RT_EPS ? u * fabs(want[v]) + 0x1p-126 : 0;
         const double d = fabs(got[v] - want[v]) - stored;
-        if (!rt_finite(got[v]) || !rt_finite(want[v]) || (d > 0 && !(e[v] > 0)))
-            most = INFINITY;
-        else if (d > 0)
-            most = fmax(most, d / e[v]);
+        if (d > 0)
+            most = fmax(most, e[v] > 0 ? d / e[v] : INFINITY);
     }
     return most;
 }

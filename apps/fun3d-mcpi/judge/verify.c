@@ -192,13 +192,14 @@ static void check_system(const mcpi_bench_t *t)
 
 /* --- one colour --- */
 
-/* Returns whether all values outside rows first .. last - 1 are still those that were put. */
+/* Returns whether all values outside rows first .. last - 1 still have the bits that were put. */
 static bool is_untouched(const mcpi_bench_t *t, int64_t first, int64_t last)
 {
     int64_t changed = 0;
 #pragma omp parallel for schedule(static) reduction(+ : changed)
     for (int64_t v = 0; v < (int64_t)t->all; v++)
-        changed += (v < first * t->nb || v >= last * t->nb) && t->got[v] != t->put[v];
+        changed += (v < first * t->nb || v >= last * t->nb) &&
+                   memcmp(&t->got[v], &t->put[v], sizeof *t->put) != 0;
     return changed == 0;
 }
 

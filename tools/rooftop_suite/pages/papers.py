@@ -10,7 +10,6 @@ from ..results.figures import DASH, short
 from ..results.papers import Line, Paper
 from . import plots
 
-RECORD = ('docs', 'reference', 'h200')
 HEADS = ('quantity', 'the paper', 'here', 'here / paper', 'why')
 
 
@@ -98,7 +97,7 @@ def markdown(paper: Paper, lines: list[Line], folder: Folder) -> str:
 
 def recorded() -> dict[str, str]:
     """Returns {path: text} of the pages of the papers whose runs are a record."""
-    folder = Folder.open(shipped(*RECORD))
+    folder = Folder.open(shipped(*papers.RECORD))
     return {os.path.join(folder.path, f'{paper.name}.md'): markdown(paper, papers.lines(paper, folder, 'paper'), folder)
             for paper in map(papers.read, papers.names())}
 

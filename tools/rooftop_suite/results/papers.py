@@ -31,6 +31,7 @@ ORDER = ('karp', 'cresta', 'alya', 'fun3d', 'fujita')
 SIZES = ('paper', 'fits', 'tiny', 'long')
 TOKEN = re.compile(r'([\w@-]+):([\w-]*):([\w.]+)')
 DOCUMENT = ('docs', 'papers.md')
+RECORD = ('docs', 'reference', 'h200')  # of all runs
 MORE = '% more'  # a unit: a quotient as what is gained
 
 
@@ -199,7 +200,8 @@ class Source(NamedTuple):
             if one.name == rung:
                 steady = one.verdict == 'VALID' or (one.verdict == 'UNSTEADY' and path in COUNTS)
                 return number_of(value_of(one, path), f'{rung} has no {path}' if steady else f'{rung} is {one.verdict}'), steady
-        for row in (row for row in result.roofline if row.get('rung') == rung):
+        row = next((row for row in result.roofline if row.get('rung') == rung), None)
+        if row:
             return number_of(ROOFLINE[path](row) if path in ROOFLINE else None, f'no {path} in it'), result.verdict == 'VALID'
         reason = next((one.why for one in result.absent if one.name == rung), f'{rung} did not run')
         raise Missing(reason)
@@ -273,7 +275,7 @@ def document() -> str:
         rows = [f'| {" | ".join(item)} |'.replace('|  |', '| |') for item in paper.items]
         out += [f'## {paper.section}', *([textwrap.fill(paper.note, 100)] if paper.note else []),
                 f'Its figures beside ours: `rooftop reproduce {paper.name}`; '
-                f'[on an H200](reference/h200/{paper.name}.md).',
+                f'[on an H200]({"/".join(RECORD[1:])}/{paper.name}.md).',
                 '\n'.join(['| the paper | here | see it |', '|---|---|---|', *rows])]
     return '\n\n'.join(out) + '\n'
 
